@@ -1,0 +1,56 @@
+# Every command a person types. `make` alone lists them.
+# Needs only make and a Python >= 3.11 with venv; everything else is installed into .venv by name.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.heliostat-ready
+UV     := $(shell command -v uv 2>/dev/null || echo $(BIN)/uv)
+
+export UV_PYTHON_DOWNLOADS = never
+export PYTHONDONTWRITEBYTECODE ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test quick check format bench snapshots schemas clean
+
+help: ## list the targets
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-9s %s\n", $$1, $$2}'
+
+demo: $(READY) ## validate, render and plan an example RayCluster, no cluster needed
+	@$(BIN)/python tools/demo.py
+
+test: check ## the environment, all checks and all tests
+	$(BIN)/pytest -n 2
+
+quick: $(READY) ## the tests for the inner loop, without the slower laws
+	$(BIN)/pytest -n 2 -q -m "not slow"
+
+check: $(READY) ## linter, formatter, strict types, layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(READY) ## write the formatter's and the linter's fixes
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(READY) ## every benchmark; each prints a ratio measured in the same run
+	@for file in bench/[a-z]*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
+
+snapshots: $(READY) ## write the examples' snapshots again
+	HELIOSTAT_WRITE_SNAPSHOTS=1 $(BIN)/pytest -q tests/golden/test_examples.py
+
+schemas: $(READY) ## generate the table of core kinds again
+	$(BIN)/python tools/generate_core_schema.py
+
+clean: ## remove the environment and every cache
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(READY): pyproject.toml uv.lock
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Heliostat needs Python 3.11 or later: set PYTHON=python3.x")'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@test -x "$(UV)" || $(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	@$(UV) sync --frozen --quiet --python $(BIN)/python
+	@touch $@

@@ -1,0 +1,5 @@
+import sys
+
+from heliostat.cli.main import main
+
+sys.exit(main())

@@ -1,0 +1,61 @@
+"""What KubeRay's operator accepts although it does not end well: warnings for people, never events.
+
+Two worker groups of one name share their Pods (KubeRay refuses that only in its optional webhook, raycronjob.md §6),
+and an upgrade strategy inside a RayJob or RayService makes a RayCluster that is refused later (V-U2), so that its owner
+waits for ever.
+"""
+
+from collections.abc import Iterator
+
+from heliostat.api.raycluster import RayCluster, RayClusterSpec
+from heliostat.api.raycronjob import RayCronJob
+from heliostat.api.rayjob import RayJob
+from heliostat.api.rayservice import RayService
+from heliostat.kube.paths import Path, format_path
+from heliostat.kube.problems import Problem
+
+
+def advice(subject: RayCluster | RayJob | RayService | RayCronJob) -> Iterator[Problem]:
+    spec, at = _cluster_spec_of(subject)
+    if spec is None:
+        return
+    yield from _repeated_group_warnings(spec, at)
+    if not isinstance(subject, RayCluster):
+        yield from _upgrade_warnings(spec, at, "RayService" if isinstance(subject, RayService) else "RayJob")
+
+
+def _cluster_spec_of(subject: RayCluster | RayJob | RayService | RayCronJob) -> tuple[RayClusterSpec | None, Path]:
+    if isinstance(subject, RayCluster):
+        return subject.spec, ("spec",)
+    if isinstance(subject, RayService):
+        return subject.spec.ray_cluster_config, ("spec", "rayClusterConfig")
+    if isinstance(subject, RayJob):
+        return subject.spec.ray_cluster_spec, ("spec", "rayClusterSpec")
+    return subject.spec.job_template.ray_cluster_spec, ("spec", "jobTemplate", "rayClusterSpec")
+
+
+def _repeated_group_warnings(spec: RayClusterSpec, at: Path) -> Iterator[Problem]:
+    first_of: dict[str, int] = {}
+    for index, group in enumerate(spec.worker_group_specs or []):
+        first = first_of.setdefault(group.group_name, index)
+        if first != index:
+            yield Problem(
+                path=(*at, "workerGroupSpecs", index, "groupName"),
+                problem=f"worker group names must be unique: {group.group_name} is also the name of group {first}",
+                fix="rename one of the groups: Pods are found by the name of their group",
+                rule="webhook.unique-groups",
+                severity="warning",
+            )
+
+
+def _upgrade_warnings(spec: RayClusterSpec, at: Path, owner: str) -> Iterator[Problem]:
+    if spec.upgrade_strategy is not None and spec.upgrade_strategy.type is not None:
+        path: Path = (*at, "upgradeStrategy")
+        yield Problem(
+            path=(*path, "type"),
+            problem=f"upgradeStrategy cannot be set when RayCluster is created by {owner}: the {owner} is accepted,"
+            " its RayCluster is refused, and no Pod starts",
+            fix=f"remove {format_path(path)}",
+            rule="V-U2",
+            severity="warning",
+        )

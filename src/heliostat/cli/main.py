@@ -1,0 +1,63 @@
+"""``heliostat COMMAND …``: finds the command and imports only that one, so that each starts as fast as it can."""
+
+import sys
+from importlib import import_module
+
+from heliostat import __version__
+from heliostat.cli.errors import CommandError
+
+COMMANDS = {
+    "validate": "find every problem in ray.io documents, with line and fix",
+    "render": "print every object the operator would create for them from nothing",
+    "plan": "print what the operator would do next, and why",
+    "crds": "print the CustomResourceDefinitions",
+}
+
+
+def usage() -> str:
+    width = max(map(len, COMMANDS))
+    lines = [f"  {name.ljust(width)}  {help_text}" for name, help_text in COMMANDS.items()]
+    return "\n".join(
+        (
+            "usage: heliostat COMMAND [OPTIONS]",
+            "",
+            "Heliostat steers Rays: a drop-in operator for ray.io objects.",
+            "",
+            *lines,
+            "",
+            "heliostat COMMAND --help tells more about each; heliostat --version prints the version.",
+        )
+    )
+
+
+def main(argv: list[str] | None = None) -> int:
+    arguments = sys.argv[1:] if argv is None else argv
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        print(usage())
+        return 0 if arguments else 2
+    if arguments[0] in ("--version", "version"):
+        print(f"heliostat {__version__}")
+        return 0
+    name = arguments[0]
+    if name not in COMMANDS:
+        from heliostat.kube.nearest import nearest_name
+
+        meant = nearest_name(name, COMMANDS)
+        hint = f"did you mean {meant}?" if meant else f"commands are {', '.join(COMMANDS)}"
+        print(f"heliostat: unknown command {name!r}; {hint}", file=sys.stderr)
+        return 2
+    try:
+        code: int = import_module(f"heliostat.cli.{name}").run(arguments[1:])
+        sys.stdout.flush()
+    except CommandError as error:
+        print(f"heliostat {name}: {error}", file=sys.stderr)
+        return error.exit_code
+    except BrokenPipeError:
+        # The reader has seen enough (`heliostat render … | head`). Python would complain again when it flushes at exit.
+        sys.stdout = None
+        return 0
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,81 @@
+"""The schemas of Kubernetes' own kinds, from compact tables that ``tools/generate_core_schema.py`` writes.
+
+Two tables: ``definition`` speaks about objects in the API (every built-in kind, with strategic merge keys), and
+``template_definition`` about the core objects that ray.io kinds embed, as their CRDs describe them. Definitions refer
+to each other by name (``$ref``), and each one is decoded when it is first asked for.
+"""
+
+from functools import cache
+from typing import Any, NamedTuple
+
+import msgspec
+
+from heliostat.kube.schema_refs import JsonSchema
+
+_DATA = __file__.rpartition("/")[0] + "/data"
+
+
+class CoreKind(NamedTuple):
+    """One kind that every Kubernetes API server serves."""
+
+    api_version: str
+    kind: str
+    definition: str
+    plural: str
+    is_namespaced: bool
+
+
+class MergeRule(NamedTuple):
+    """How a strategic merge patch treats a list or object: by which key items meet, and whether to merge at all."""
+
+    strategy: str = "replace"
+    key: str = ""
+
+
+class _Table(msgspec.Struct, frozen=True):
+    version: str
+    kinds: tuple[CoreKind, ...]
+    definitions: dict[str, msgspec.Raw]
+
+
+def definition(name: str) -> JsonSchema:
+    """The schema of ``core.v1.Pod`` and the like; KeyError for a name that no table has."""
+    return _decode_definition("kinds.json", name)
+
+
+def template_definition(name: str) -> JsonSchema:
+    """The same for a core object inside a ray.io kind."""
+    return _decode_definition("templates.json", name)
+
+
+def kinds() -> tuple[CoreKind, ...]:
+    """Every built-in kind, ordered by apiVersion and name."""
+    return _read_table("kinds.json").kinds
+
+
+def find_kind(api_version: str, kind: str) -> CoreKind | None:
+    return _kinds_by_name().get((api_version, kind))
+
+
+def merge_rule(name: str, field: str) -> MergeRule:
+    """What a strategic merge patch does with one field of a definition."""
+    schema: dict[str, Any] = definition(name).get("properties", {}).get(field, {})
+    strategy = schema.get("x-kubernetes-patch-strategy")
+    return MergeRule(strategy, schema.get("x-kubernetes-patch-merge-key", "")) if strategy else MergeRule()
+
+
+@cache
+def _kinds_by_name() -> dict[tuple[str, str], CoreKind]:
+    return {(row.api_version, row.kind): row for row in kinds()}
+
+
+@cache
+def _decode_definition(table: str, name: str) -> JsonSchema:
+    schema: JsonSchema = msgspec.json.decode(_read_table(table).definitions[name])
+    return schema
+
+
+@cache
+def _read_table(name: str) -> _Table:
+    with open(f"{_DATA}/{name}", "rb") as file:  # noqa: PTH123  pathlib costs 7 ms of every start
+        return msgspec.json.decode(file.read(), type=_Table)

@@ -1,0 +1,75 @@
+"""Field selectors, as ``kubectl --field-selector`` takes them: ``metadata.name=x,status.phase!=Running``.
+
+Rules: every term must hold; a field that is absent reads as the empty text; ``\\\\``, ``\\,`` and ``\\=`` stand for the
+character itself. Which fields a kind can be selected by is the server's to say.
+"""
+
+import re
+from typing import Any
+
+from msgspec import Struct
+
+from heliostat.kube.jsontree import JsonObject
+from heliostat.kube.selectors import SelectorError
+
+_TERM = re.compile(r"((?:[^\\,]|\\.?)*)(?:,|$)", re.DOTALL)
+_PARTS = re.compile(r"([A-Za-z0-9_./-]+)(!=|==|=)(.*)", re.DOTALL)
+_ESCAPE = re.compile(r"\\(.?)", re.DOTALL)
+_ESCAPED = ("\\", ",", "=")
+_EXAMPLE = "write terms such as metadata.name=x or status.phase!=Running with commas between them"
+
+
+class FieldTerm(Struct, frozen=True):
+    field: str
+    is_equal: bool
+    value: str
+
+    def matches(self, tree: JsonObject) -> bool:
+        return (field_text(tree, self.field) == self.value) == self.is_equal
+
+    def __str__(self) -> str:
+        escaped = self.value.replace("\\", "\\\\").replace(",", "\\,").replace("=", "\\=")
+        return f"{self.field}{'=' if self.is_equal else '!='}{escaped}"
+
+
+class FieldSelector(Struct, frozen=True):
+    """Terms sorted by field."""
+
+    terms: tuple[FieldTerm, ...] = ()
+
+    def matches(self, tree: JsonObject) -> bool:
+        return all(term.matches(tree) for term in self.terms)
+
+    def __str__(self) -> str:
+        return ",".join(map(str, self.terms))
+
+
+def parse_field_selector(text: str) -> FieldSelector:
+    """Raises ``SelectorError``. Empty text matches everything."""
+    terms = [_parse_term(term) for term in _TERM.findall(text) if term]
+    return FieldSelector(tuple(sorted(terms, key=lambda term: term.field)))
+
+
+def _parse_term(text: str) -> FieldTerm:
+    found = _PARTS.fullmatch(text)
+    if found is None:
+        raise SelectorError(f"{text!r} is not a field selector", _EXAMPLE)
+    if "=" in _ESCAPE.sub("", found[3]):
+        raise SelectorError(f"{text!r} has a second '='", r"write \= for the character itself")
+    return FieldTerm(found[1], found[2] != "!=", _ESCAPE.sub(_unescape, found[3]))
+
+
+def _unescape(found: re.Match[str]) -> str:
+    if found[1] not in _ESCAPED:
+        raise SelectorError(f"{found[0]!r} is not an escape in a field selector", r"write \\, \, or \=")
+    return found[1]
+
+
+def field_text(tree: JsonObject, field: str) -> str:
+    """The text of a dotted field; empty when it is absent or no scalar."""
+    value: Any = tree
+    for part in field.split("."):
+        value = value.get(part) if isinstance(value, dict) else None
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, (str, int, float)) else ""

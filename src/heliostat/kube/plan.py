@@ -1,0 +1,154 @@
+"""The vocabulary of decisions: what a planner returns and an executor carries out.
+
+A plan is a value. It says what to write and why (actions in stages), what it is waiting for (waits), what to tell
+people (events), which status the object should show, and when to look again. It knows no clock, no network and no
+Ray.
+
+Rules: a stage runs when the stages it needs succeeded, so a failure blocks only its dependents; every delete names
+a UID; every patch and status write names the resourceVersion it was decided from; a secret is a ``Random`` marker
+that only the executor fills.
+"""
+
+from collections.abc import Iterator
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+
+JsonObject: TypeAlias = dict[str, Any]
+
+
+class Ref(Struct, frozen=True):
+    """Which object."""
+
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
+
+
+def ref_of(tree: JsonObject) -> Ref:
+    metadata = tree.get("metadata", {})
+    return Ref(
+        tree["apiVersion"],
+        tree["kind"],
+        metadata.get("namespace", ""),
+        metadata.get("name") or metadata.get("generateName", ""),
+    )
+
+
+class Random(Struct, frozen=True, tag=True):
+    """Stands for ``bytes`` random bytes in standard base64: no plan, log or snapshot holds a secret."""
+
+    bytes: int
+
+
+class Event(Struct, frozen=True):
+    """An ``events.k8s.io/v1`` event about the planned object."""
+
+    type: str  # Normal or Warning
+    reason: str
+    action: str
+    note: str
+
+
+class Report(Struct, frozen=True):
+    """What to tell once an action is over. A failure's note is followed by ``, `` and the error text.
+
+    ``failure_tag`` names the kind of failure for the planned object's status (KubeRay's ReplicaFailure reasons).
+    """
+
+    success: Event | None = None
+    failure: Event | None = None
+    failure_tag: str = ""
+
+
+SILENT = Report()
+
+
+class Create(Struct, frozen=True):
+    object: JsonObject
+    because: str
+    report: Report = SILENT
+    exists_is_fine: bool = True  # the same view gives the same names, so a repeated create collides harmlessly
+
+    @property
+    def ref(self) -> Ref:
+        return ref_of(self.object)
+
+
+class Patch(Struct, frozen=True):
+    """A merge patch; ``resource_version`` is the version it was decided from."""
+
+    ref: Ref
+    uid: str
+    resource_version: str
+    changes: JsonObject
+    because: str
+    report: Report = SILENT
+
+
+class Delete(Struct, frozen=True):
+    ref: Ref
+    uid: str
+    because: str
+    detail: str = ""
+    report: Report = SILENT
+
+
+class WriteStatus(Struct, frozen=True):
+    """The whole status, as it should read."""
+
+    ref: Ref
+    uid: str
+    resource_version: str
+    status: JsonObject
+    because: str
+
+
+class Effect(Struct, frozen=True):
+    """A call to something that is not Kubernetes; the executor for ``kind`` is registered by the operator."""
+
+    kind: str
+    payload: JsonObject
+    idempotency_key: str
+    because: str
+
+
+Action: TypeAlias = Create | Patch | Delete | WriteStatus | Effect
+
+
+class Stage(Struct, frozen=True):
+    name: str
+    actions: tuple[Action, ...]
+    needs: tuple[str, ...] = ()
+
+
+class Wait(Struct, frozen=True):
+    """Why nothing (more) happens now, and what ends the wait."""
+
+    reason: str
+    message: str
+    until: str
+
+
+class Plan(Struct, frozen=True):
+    stages: tuple[Stage, ...] = ()
+    waits: tuple[Wait, ...] = ()
+    status: WriteStatus | None = None
+    events: tuple[Event, ...] = ()
+    wake_after: float | None = None  # seconds; None: only a change wakes it
+
+    def actions(self) -> Iterator[Action]:
+        """Every write, the status last."""
+        for stage in self.stages:
+            yield from stage.actions
+        if self.status is not None:
+            yield self.status
+
+    @property
+    def is_empty(self) -> bool:
+        """Nothing to write (it may still wait, tell or wake up later)."""
+        return self.status is None and not any(stage.actions for stage in self.stages)

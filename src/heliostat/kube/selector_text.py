@@ -1,0 +1,80 @@
+"""The text form of label selectors, as ``kubectl -l`` takes it: ``a=b,c in (x,y),d notin (z),e,!f,g>1``."""
+
+import re
+from typing import NoReturn
+
+from heliostat.kube.selectors import Requirement, Selector, SelectorError, build_requirement, build_selector
+
+_TOKEN = re.compile(r"\s*(==|!=|[=!<>(),]|[^\s=!<>(),]+)\s*")
+_SYMBOLS = frozenset(("==", "!=", "=", "!", "<", ">", "(", ")", ","))
+_COMPARISONS = {"=": "=", "==": "=", "!=": "!=", ">": "gt", "<": "lt"}
+_EXAMPLE = "write requirements such as a=b, a!=b, a in (b,c), a notin (b), a or !a with commas between them"
+
+
+def parse_selector(text: str) -> Selector:
+    """Raises ``SelectorError``. Empty text matches everything."""
+    tokens = _TOKEN.findall(text)
+    return build_selector(_Reader(text, tokens).requirements() if tokens else [])
+
+
+class _Reader:
+    def __init__(self, text: str, tokens: list[str]) -> None:
+        self.text = text
+        self.rest = tokens[::-1]
+
+    def peek(self) -> str:
+        return self.rest[-1] if self.rest else ""
+
+    def take(self) -> str:
+        return self.rest.pop() if self.rest else ""
+
+    def expect(self, *wanted: str) -> str:
+        found = self.take()
+        if found not in wanted:
+            self.fail(found, " or ".join(f"'{symbol}'" for symbol in wanted))
+        return found
+
+    def fail(self, found: str, wanted: str) -> NoReturn:
+        here = f"'{found}'" if found else "the end"
+        raise SelectorError(f"the selector {self.text!r} has {here} where {wanted} should be", _EXAMPLE)
+
+    def requirements(self) -> list[Requirement]:
+        requirements = [self.requirement()]
+        while self.rest:
+            self.expect(",")
+            requirements.append(self.requirement())
+        return requirements
+
+    def requirement(self) -> Requirement:
+        if self.peek() == "!":
+            self.take()
+            return build_requirement(self.word("a key"), "!", [])
+        key = self.word("a key")
+        following = self.peek()
+        if following in ("", ","):
+            return build_requirement(key, "exists", [])
+        if following in ("in", "notin"):
+            return build_requirement(key, self.take(), self.values())
+        if following not in _COMPARISONS:
+            self.fail(following, "'=', '!=', 'in', 'notin', '<' or '>'")
+        operator = _COMPARISONS[self.take()]
+        return build_requirement(key, operator, [self.value()])
+
+    def word(self, what: str) -> str:
+        found = self.take()
+        if found in _SYMBOLS or not found:
+            self.fail(found, what)
+        return found
+
+    def value(self) -> str:
+        """A value may be empty: ``a=`` and ``a=,b``."""
+        return "" if self.peek() in ("", ",") else self.word("a value")
+
+    def values(self) -> list[str]:
+        """``(x,y)``; an empty place is the empty value."""
+        self.expect("(")
+        values, following = [], ","
+        while following == ",":
+            values.append("" if self.peek() in (",", ")") else self.word("a value"))
+            following = self.expect(",", ")")
+        return values

@@ -1,0 +1,187 @@
+"""One reconcile of a RayCluster as a value: what to write now, why, and what is waited for (raycluster.md §1).
+
+Order: whose cluster is it, is the spec accepted, is it being deleted; then the objects around the Pods, the Pods, the
+status. Stages do not wait for each other unless one really needs the other: Pods need what they mount, run as or are
+found by, so a failed Ingress blocks nothing (KubeRay stops at the first error). Network policies and certificates
+come last and also for a refused spec, because KubeRay keeps them in controllers of their own.
+"""
+
+from heliostat.api.cluster_features import is_managed_here
+from heliostat.api.settings import Settings
+from heliostat.api.validation.verdict import event_of
+from heliostat.desired.context import build_context
+from heliostat.desired.model import DesiredCluster, Impossible
+from heliostat.desired.mtls import build_tls_objects
+from heliostat.desired.network_policies import build_network_policies
+from heliostat.desired.redis_cleanup import build_redis_cleanup_job
+from heliostat.kube.plan import Event, Plan, Wait
+from heliostat.kube.pods import PodView
+from heliostat.kube.problems import Problem
+from heliostat.plan import deletion, ensure, suspend, upgrade
+from heliostat.plan.because import Hold
+from heliostat.plan.certificates import find_missing_certificate, plan_certificates
+from heliostat.plan.ensure_claim import ensure_claim
+from heliostat.plan.ensure_ingress import ensure_ingress
+from heliostat.plan.head import plan_head
+from heliostat.plan.names import PodNames
+from heliostat.plan.network_policies import plan_network_policies
+from heliostat.plan.observed import Facts, ObservedCluster, Unknown
+from heliostat.plan.parts import Draft, Part, wait_beside
+from heliostat.plan.pod_context import PodContext, names_asked_away
+from heliostat.plan.removed_groups import plan_removed_groups
+from heliostat.plan.scheduling import plan_scheduling
+from heliostat.plan.status import plan_status
+from heliostat.plan.suspend import PodsFate
+from heliostat.plan.upgrade import Verdict
+from heliostat.plan.waiting import tell_unready
+from heliostat.plan.workers import plan_groups
+
+STATUS_POLL = 2.0  # KubeRay: looks again soon after each status write
+
+POD_NEEDS = (
+    "finalizer", "service-account", "role", "role-binding", "auth-secret", "head-service", "gcs-claim", "scheduling",
+)  # fmt: skip
+
+
+def plan_cluster(
+    observed: ObservedCluster,
+    desired: DesiredCluster | None,
+    settings: Settings,
+    facts: Facts,
+    now: float,
+    *,
+    refusal: Problem | None = None,
+    warnings: tuple[Problem, ...] = (),
+) -> Plan:
+    """``desired`` may be None only for a refused spec. ``warnings`` with an event reason are told at every pass."""
+    cluster, draft = observed.cluster, Draft()
+    if not is_managed_here(cluster.spec.managed_by):
+        by = f"spec.managedBy is {cluster.spec.managed_by!r}"
+        draft.add("managed-by", wait_beside(Hold.MANAGED_ELSEWHERE, by, "the controller named there is done with it"))
+        return draft.finish()
+    if refusal is not None:
+        _plan_refused(draft, observed, settings, now, refusal)
+        return draft.finish()
+    if desired is None:
+        raise ValueError("an accepted RayCluster is planned with the objects it should consist of")
+    draft.add("warnings", Part(events=tuple(_event_of(observed, problem) for problem in warnings if problem.reason)))
+    if cluster.metadata.deletion_timestamp:
+        needs_job = deletion.needs_cleanup(cluster, settings)
+        job = build_redis_cleanup_job(cluster, settings) if needs_job else None
+        draft.add("deletion", deletion.plan_deletion(observed, settings, now, job))
+        return draft.finish()
+    return _plan_living(draft, observed, desired, settings, facts, now)
+
+
+def _event_of(observed: ObservedCluster, problem: Problem) -> Event:
+    metadata = observed.cluster.metadata
+    return event_of(problem, metadata.namespace, metadata.name)
+
+
+def _plan_refused(draft: Draft, observed: ObservedCluster, settings: Settings, now: float, refusal: Problem) -> None:
+    """KubeRay: R1-5, nothing but the event; what separate controllers keep is kept all the same."""
+    wait = Wait(Hold.REFUSED, str(refusal), refusal.fix)
+    events = (_event_of(observed, refusal),) if refusal.reason else ()  # without a reason the API server refused it
+    draft.add("refusal", Part(events=events, waits=(wait,)))
+    if observed.cluster.metadata.deletion_timestamp:
+        draft.add("deletion", deletion.plan_deletion(observed, settings, now, None))
+    else:
+        _plan_side_objects(draft, observed, settings, now)
+
+
+def _plan_living(
+    draft: Draft, observed: ObservedCluster, desired: DesiredCluster, settings: Settings, facts: Facts, now: float
+) -> Plan:
+    finalizer = deletion.plan_finalizer(observed.cluster, settings)
+    draft.add("finalizer", finalizer)
+    _ensure_surroundings(draft, observed, desired)
+    _plan_pods(draft, observed, desired, settings, facts, now)
+    is_hindered = draft.is_hindered()
+    _plan_side_objects(draft, observed, settings, now)
+    if facts.failure is not None:
+        draft.add("failure", wait_beside(Hold.LAST_FAILURE, facts.failure.message, "the next attempt succeeds"))
+    # A finalizer written in this pass moves the version that a status write would have to name.
+    status = None if finalizer.actions else plan_status(observed, settings, facts, now, is_hindered=is_hindered)
+    return draft.finish(status=status, wake_after=STATUS_POLL if status else float(settings.requeue_seconds))
+
+
+def _ensure_surroundings(draft: Draft, observed: ObservedCluster, desired: DesiredCluster) -> None:
+    """In KubeRay's order (R1-6)."""
+    account = ensure.ensure_service_account(desired.service_account, desired.user_service_account, observed)
+    draft.add("service-account", account)
+    draft.add("role", ensure.ensure_by_name(desired.role, observed))
+    draft.add("role-binding", ensure.ensure_by_name(desired.role_binding, observed))
+    draft.add("ingress", ensure_ingress(desired.ingress, observed))
+    draft.add("route", ensure.ensure_route(desired.route, observed))
+    draft.add("auth-secret", ensure.ensure_by_name(desired.auth_secret, observed))
+    draft.add("head-service", ensure.ensure_head_service(desired.head_service, observed))
+    draft.add("headless-service", ensure.ensure_headless_service(desired.headless_service, observed))
+    draft.add("serve-service", ensure.ensure_serve_service(desired.serve_service, observed))
+    if not isinstance(desired.serve_service, Impossible):
+        draft.add("gcs-claim", ensure_claim(desired, observed))
+
+
+def _plan_pods(
+    draft: Draft, observed: ObservedCluster, desired: DesiredCluster, settings: Settings, facts: Facts, now: float
+) -> None:
+    pods = observed.own_pods()
+    if isinstance(pods, Unknown):
+        draft.add("pods", ensure.wait_for_knowledge("the Pods", pods))
+        return
+    status = suspend.suspend_status(observed.conditions)
+    gate = settings.gate("RayClusterStatusConditions")
+    fate = suspend.decide_pods_fate(gate=gate, status=status, suspend=observed.cluster.spec.suspend is True)
+    if fate is PodsFate.DELETE_ALL:
+        draft.add("suspend", suspend.plan_suspension(observed.cluster, pods))
+    elif fate is PodsFate.LEAVE:
+        draft.add("suspend", suspend.explain_leaving_alone(status))
+    else:
+        _bring_pods_in_line(draft, observed, _pod_context(observed, desired, settings, now, pods), facts)
+        draft.add("readiness", Part(waits=tuple(tell_unready(pods))))
+
+
+def _pod_context(
+    observed: ObservedCluster, desired: DesiredCluster, settings: Settings, now: float, pods: tuple[PodView, ...]
+) -> PodContext:
+    asked_away = names_asked_away(desired)
+    in_view = pods if isinstance(observed.pods, Unknown) else observed.pods
+    return PodContext(
+        cluster=observed.cluster,
+        desired=desired,
+        settings=settings,
+        now=now,
+        pods=pods,
+        conditions=observed.conditions,
+        names=PodNames(observed.cluster, in_view, asked_away),
+        asked_away=asked_away,
+        certificates=find_missing_certificate(observed) if desired.tls else None,
+    )
+
+
+def _bring_pods_in_line(draft: Draft, observed: ObservedCluster, context: PodContext, facts: Facts) -> None:
+    desired, settings = context.desired, context.settings
+    head = upgrade.stamped_head(context)
+    verdict = upgrade.decide_upgrade(context.cluster.spec, head, desired.spec_hash, settings.operator_version)
+    if verdict is Verdict.RECREATE:
+        workers, heads = upgrade.plan_recreate(context)
+        draft.add("recreate-workers", workers)
+        draft.add("recreate-head", heads, ("recreate-workers",))
+        return
+    if verdict is Verdict.RESTAMP and head is not None:
+        draft.add("restamp", upgrade.plan_restamp(head, desired, settings))
+    draft.add("removed-groups", plan_removed_groups(context.pods, desired, facts))
+    if isinstance(desired.serve_service, Impossible):
+        return  # KubeRay: R4-40, a serve Service that cannot be built stops everything after it
+    draft.add("scheduling", plan_scheduling(desired, observed, settings))
+    draft.add("head-pod", plan_head(context), POD_NEEDS)
+    if draft.is_hindered("head-pod"):
+        return
+    for group, part in plan_groups(context):
+        draft.add(f"workers/{group}", part, (*POD_NEEDS, "headless-service", "head-pod"))
+
+
+def _plan_side_objects(draft: Draft, observed: ObservedCluster, settings: Settings, now: float) -> None:
+    context = build_context(observed.cluster, settings)
+    if settings.gate("RayClusterNetworkPolicy"):
+        draft.add("network-policies", plan_network_policies(build_network_policies(context), observed))
+    draft.add("certificates", plan_certificates(build_tls_objects(context), observed, settings, now))

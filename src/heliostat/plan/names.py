@@ -1,0 +1,38 @@
+"""New Pods' names: never used before, and the same whenever the same view is planned from again.
+
+A suffix is five characters of a hash over the cluster's UID, the group, the index, the position, and the versions of
+what is in view: the RayCluster's own and the newest of its Pods'. A repeated create therefore collides harmlessly,
+while a Pod that replaces another gets another name even when every other Pod stayed as it was: the autoscaler knows
+nodes by Pod name, and a name in ``workersToDelete`` is answered for as long as it stands there.
+"""
+
+from collections.abc import Iterable
+from itertools import count
+
+from heliostat.api.raycluster import RayCluster
+from heliostat.kube.pods import PodView
+from heliostat.kube.suffixes import derive_suffix
+
+
+class PodNames:
+    """Hands out suffixes for one plan. It remembers what it gave, so that no two Pods of a plan share a name."""
+
+    def __init__(self, cluster: RayCluster, pods: Iterable[PodView], not_to_use: Iterable[str]) -> None:
+        pods = tuple(pods)
+        newest = max((pod.resource_version for pod in pods), key=_age, default="")
+        self._view = (cluster.metadata.uid, cluster.metadata.resource_version, newest)
+        self._taken = {pod.name for pod in pods} | set(not_to_use)
+
+    def suffix(self, prefix: str, group: str, index: int, position: int) -> str:
+        """A suffix that makes ``prefix`` plus it a name that is neither in view nor asked away nor given already."""
+        for attempt in count():
+            suffix = derive_suffix(*self._view, group, str(index), str(position), str(attempt))
+            if prefix + suffix not in self._taken:
+                break
+        self._taken.add(prefix + suffix)
+        return suffix
+
+
+def _age(resource_version: str) -> tuple[int, str]:
+    """Orders resource versions where they are numbers, and is still an order where they are not."""
+    return len(resource_version), resource_version

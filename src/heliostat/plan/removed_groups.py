@@ -1,0 +1,35 @@
+"""Pods of worker groups that the spec no longer has.
+
+They go when the operator saw the group in an earlier generation of this very spec. Leftovers that it finds, at a
+take-over or after a restart, are only reported: nobody knows whether they were forgotten or are meant to stay.
+Differs from KubeRay: R5-41 leaves all of them for ever.
+"""
+
+from heliostat.desired import labels
+from heliostat.desired.model import DesiredCluster
+from heliostat.kube.plan import Wait
+from heliostat.kube.pods import PodView, is_terminating
+from heliostat.plan.because import Because, Hold
+from heliostat.plan.observed import Facts
+from heliostat.plan.parts import Part
+from heliostat.plan.pod_context import delete_pod
+from heliostat.plan.pod_health import group_of, node_type
+from heliostat.plan.reports import report_removed_group
+
+
+def plan_removed_groups(pods: tuple[PodView, ...], desired: DesiredCluster, facts: Facts) -> Part:
+    named = {group.name for group in desired.groups}
+    orphans = [pod for pod in pods if node_type(pod) == labels.WORKER and group_of(pod) not in named]
+    deletes = [
+        delete_pod(pod, Because.GROUP_REMOVED, report_removed_group(pod, group_of(pod)))
+        for pod in orphans
+        if group_of(pod) in facts.groups_seen and not is_terminating(pod)
+    ]
+    leftovers = sorted({group_of(pod) for pod in orphans} - facts.groups_seen)
+    return Part(actions=tuple(deletes), waits=tuple(_tell_leftovers(group, orphans) for group in leftovers))
+
+
+def _tell_leftovers(group: str, orphans: list[PodView]) -> Wait:
+    names = [pod.name for pod in orphans if group_of(pod) == group]
+    message = f"{len(names)} Pods belong to worker group {group!r}, which is not in the spec: {', '.join(names[:3])}"
+    return Wait(Hold.LEFTOVER_PODS, message, "they are deleted by hand or the group is back in the spec")

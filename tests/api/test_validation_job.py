@@ -1,0 +1,242 @@
+"""RayJob: names, the rules of its spec in order, the RayCluster inside, and its status."""
+
+import pytest
+
+from heliostat.api.settings import Settings
+from heliostat.api.validation import advice, event_of, job_problems, refusal
+from ray_documents import Tree, brief, cluster_spec, group, groups, head, job
+
+SPEC = "The RayJob spec is invalid: "
+SELECTOR: Tree = {"rayClusterSpec": None, "clusterSelector": {"ray.io/cluster": "c"}}
+SIDECAR: Tree = {"submissionMode": "SidecarMode"}
+INTERACTIVE: Tree = {"submissionMode": "InteractiveMode"}
+
+
+def inside(*parts: Tree) -> Tree:
+    return {"rayClusterSpec": cluster_spec(*parts)}
+
+
+ACCEPTED: list[tuple[str, list[Tree]]] = [
+    ("a plain job", []),
+    ("a job on a cluster of its own, suspended", [{"suspend": True, "shutdownAfterJobFinishes": True}]),
+    ("a time to live", [{"ttlSecondsAfterFinished": 60, "shutdownAfterJobFinishes": True}]),
+    ("a time to live of zero", [{"ttlSecondsAfterFinished": 0}]),
+    ("a selected cluster", [SELECTOR]),
+    ("a selected cluster, no retry", [SELECTOR, {"backoffLimit": 0}]),
+    ("no retry in interactive mode", [INTERACTIVE, {"backoffLimit": 0}]),
+    ("retries", [{"backoffLimit": 3}]),
+    ("sidecar with Never", [SIDECAR, inside(head(pod={"restartPolicy": "Never"}))]),
+    ("sidecar with retries", [SIDECAR, {"backoffLimit": 3}]),
+    ("a submitter template in K8sJobMode", [{"submitterPodTemplate": {}, "submitterConfig": {}}]),
+    ("an unknown submission mode", [{"submissionMode": "CarrierPigeon"}]),
+    ("a runtime environment", [{"runtimeEnvYAML": "pip: [requests]\nenv_vars:\n  A: y\n"}]),
+    ("an empty runtime environment", [{"runtimeEnvYAML": ""}]),
+    ("a runtime environment of comments", [{"runtimeEnvYAML": "# nothing\n"}]),
+    ("a runtime environment in JSON", [{"runtimeEnvYAML": '{"pip": ["requests"]}'}]),
+    ("deadlines", [{"activeDeadlineSeconds": 1, "preRunningDeadlineSeconds": 1}]),
+    ("an upgrade strategy, which its cluster is refused for", [inside({"upgradeStrategy": {"type": "None"}})]),
+]
+
+
+@pytest.mark.parametrize(("title", "parts"), ACCEPTED, ids=[row[0] for row in ACCEPTED])
+def test_accepted(title: str, parts: list[Tree]) -> None:
+    assert brief(job_problems(job(*parts), Settings())) == []
+
+
+REFUSED: list[tuple[str, list[Tree], list[tuple[str, str]], str]] = [
+    (
+        "suspended without shutdown",
+        [{"suspend": True}],
+        [("RJ-S1", "spec.suspend")],
+        f"{SPEC}a RayJob with shutdownAfterJobFinishes set to false is not allowed to be suspended",
+    ),
+    (
+        "negative time to live",
+        [{"ttlSecondsAfterFinished": -1}],
+        [("RJ-S2", "spec.ttlSecondsAfterFinished")],
+        f"{SPEC}ttlSecondsAfterFinished must be non-negative, got -1",
+    ),
+    (
+        "time to live without shutdown",
+        [{"ttlSecondsAfterFinished": 1}],
+        [("RJ-S3", "spec.ttlSecondsAfterFinished")],
+        f"{SPEC}a RayJob with shutdownAfterJobFinishes set to false cannot have TTLSecondsAfterFinished",
+    ),
+    (
+        "suspended on a selected cluster",
+        [SELECTOR, {"suspend": True, "shutdownAfterJobFinishes": True}],
+        [("RJ-S10", "spec.suspend")],
+        f"{SPEC}a RayJob with ClusterSelector is not allowed to be suspended",
+    ),
+    (
+        "no cluster at all",
+        [{"rayClusterSpec": None, "clusterSelector": {}}],
+        [("RJ-S11", "spec")],
+        f"{SPEC}one of RayClusterSpec or ClusterSelector must be set",
+    ),
+    (
+        "a selector without the name",
+        [{"clusterSelector": {"other": "x"}}],
+        [("RJ-S12", "spec.clusterSelector")],
+        "cluster name in ClusterSelector should not be empty",
+    ),
+    (
+        "a selector with an empty name",
+        [{"clusterSelector": {"ray.io/cluster": ""}}],
+        [("RJ-S12", "spec.clusterSelector")],
+        "cluster name in ClusterSelector should not be empty",
+    ),
+    (
+        "a selector in sidecar mode",
+        [SELECTOR, SIDECAR],
+        [("RJ-S12", "spec.submissionMode")],
+        "ClusterSelector is not supported in SidecarMode",
+    ),
+    (
+        "a selector with retries",
+        [SELECTOR, {"backoffLimit": 1}],
+        [("RJ-S12", "spec.backoffLimit")],
+        f"{SPEC}BackoffLimit is incompatible with ClusterSelector mode",
+    ),
+    (
+        "interactive with retries",
+        [INTERACTIVE, {"backoffLimit": 1}],
+        [("RJ-S13", "spec.backoffLimit")],
+        f"{SPEC}BackoffLimit is incompatible with InteractiveMode",
+    ),
+    (
+        "sidecar with a submitter",
+        [SIDECAR, {"submitterConfig": {}, "submitterPodTemplate": {}}],
+        [("RJ-S14", "spec.submitterPodTemplate"), ("RJ-S14", "spec.submitterConfig")],
+        "Currently, SidecarMode doesn't support SubmitterPodTemplate",
+    ),
+    (
+        "sidecar with a restarting head",
+        [SIDECAR, inside(head(pod={"restartPolicy": "Always"}))],
+        [("RJ-S14", "spec.rayClusterSpec.headGroupSpec.template.spec.restartPolicy")],
+        "restartPolicy for head Pod should be Never or unset when using SidecarMode",
+    ),
+    (
+        "Kubernetes tokens",
+        [inside({"authOptions": {"mode": "token", "enableK8sTokenAuth": True}, "rayVersion": "2.55.0"})],
+        [("RJ-S15", "spec.rayClusterSpec.authOptions.enableK8sTokenAuth")],
+        f"{SPEC}authOptions.enableK8sTokenAuth is not supported",
+    ),
+    (
+        "a broken cluster inside",
+        [inside(groups(group(minReplicas=5)))],
+        [("V-S9", "spec.rayClusterSpec.workerGroupSpecs[0].minReplicas")],
+        f"{SPEC}worker group g0 has minReplicas 5 greater than maxReplicas 3",
+    ),
+    (
+        "a runtime environment that is text",
+        [{"runtimeEnvYAML": "invalid_yaml_string"}],
+        [("RJ-S17", "spec.runtimeEnvYAML")],
+        "failed to unmarshal RuntimeEnvYAML: invalid_yaml_string: a mapping was expected, not a single value",
+    ),
+    (
+        "a runtime environment that is a list",
+        [{"runtimeEnvYAML": "- a"}],
+        [("RJ-S17", "spec.runtimeEnvYAML")],
+        "failed to unmarshal RuntimeEnvYAML: - a: a mapping was expected, not a list",
+    ),
+    (
+        "a runtime environment that is no YAML",
+        [{"runtimeEnvYAML": "bad: [\n"}],
+        [("RJ-S17", "spec.runtimeEnvYAML")],
+        "failed to unmarshal RuntimeEnvYAML: bad: [\n: error converting YAML to JSON: yaml: line ",
+    ),
+    (
+        "a runtime environment nested beyond reason",
+        [{"runtimeEnvYAML": "a: " + "[" * 100_000}],
+        [("RJ-S17", "spec.runtimeEnvYAML")],
+        "failed to unmarshal RuntimeEnvYAML: ",
+    ),
+    (
+        "deadlines and retries below their bounds",
+        [{"activeDeadlineSeconds": 0, "preRunningDeadlineSeconds": -1, "backoffLimit": -1}],
+        [
+            ("RJ-S18", "spec.activeDeadlineSeconds"),
+            ("RJ-S18", "spec.preRunningDeadlineSeconds"),
+            ("RJ-S18", "spec.backoffLimit"),
+        ],
+        f"{SPEC}activeDeadlineSeconds must be a positive integer, got 0",
+    ),
+]
+
+
+@pytest.mark.parametrize(("title", "parts", "found", "text"), REFUSED, ids=[row[0] for row in REFUSED])
+def test_refused(title: str, parts: list[Tree], found: list[tuple[str, str]], text: str) -> None:
+    problems = list(job_problems(job(*parts), Settings()))
+    assert brief(problems) == found
+    assert problems[0].problem.startswith(text)
+    assert {problem.reason for problem in problems} == {"InvalidRayJobSpec"}
+
+
+@pytest.mark.parametrize(
+    ("name", "rules"), [("a" * 47, []), ("a" * 48, ["RJ-M1"]), ("a.b", ["RJ-M2"]), ("A" * 48, ["RJ-M1", "RJ-M2"])]
+)
+def test_names(name: str, rules: list[str]) -> None:
+    problems = list(job_problems(job(name=name), Settings()))
+    assert [problem.rule for problem in problems] == rules
+    assert all(problem.problem.startswith("The RayJob metadata is invalid: RayJob name should") for problem in problems)
+
+
+def test_the_annotations_of_the_job_count_for_its_cluster() -> None:
+    subject = job(inside({"gcsFaultToleranceOptions": {}}), annotations={"ray.io/ft-enabled": "true"})
+    (problem,) = job_problems(subject, Settings())
+    assert brief([problem]) == [("V-S15", "metadata.annotations[ray.io/ft-enabled]")]
+
+
+@pytest.mark.parametrize(
+    ("mode", "state", "rules"),
+    [
+        ("InteractiveMode", "Waiting", []),
+        ("K8sJobMode", "Running", []),
+        ("K8sJobMode", "Waiting", ["RJ-T1"]),
+        (None, "Waiting", ["RJ-T1"]),
+    ],
+)
+def test_waiting_is_for_interactive_jobs(mode: str | None, state: str, rules: list[str]) -> None:
+    subject = job({"submissionMode": mode}, status={"jobDeploymentStatus": state})
+    problems = list(job_problems(subject, Settings()))
+    assert [problem.rule for problem in problems] == rules
+    assert all(problem.problem.startswith("The RayJob status is invalid: ") for problem in problems)
+    assert all(problem.reason == "InvalidRayJobStatus" for problem in problems)
+
+
+def test_all_findings_come_in_kuberays_order() -> None:
+    cluster = inside(
+        head(pod={"restartPolicy": "Always"}),
+        {"authOptions": {"enableK8sTokenAuth": True}},
+        groups(group(minReplicas=5)),
+    )
+    subject = job(
+        cluster,
+        SIDECAR,
+        {"clusterSelector": {"x": "y"}, "backoffLimit": 1, "suspend": True, "ttlSecondsAfterFinished": 5},
+        {"deletionStrategy": {}, "submitterConfig": {}, "runtimeEnvYAML": "x", "activeDeadlineSeconds": 0},
+        name="A",
+        status={"jobDeploymentStatus": "Waiting"},
+    )
+    rules = " ".join(problem.rule for problem in job_problems(subject, Settings()))
+    assert rules == (
+        "RJ-M2 RJ-S1 RJ-S3 RJ-S9 RJ-S10 RJ-S12 RJ-S12 RJ-S12 RJ-S14 RJ-S14 RJ-S15 V-S9 V-S47 RJ-S17 RJ-S18 RJ-T1"
+    )
+
+
+def test_the_event_of_a_refused_job() -> None:
+    problem = refusal(job_problems(job({"suspend": True}), Settings()))
+    assert problem is not None
+    event = event_of(problem, "ns", "demo")
+    assert (event.type, event.reason, event.action) == ("Warning", "InvalidRayJobSpec", "Validate")
+    assert event.note.startswith("ns/demo: The RayJob spec is invalid: a RayJob with shutdownAfterJobFinishes")
+
+
+def test_an_upgrade_strategy_inside_is_advised_against() -> None:
+    (warning,) = advice(job(inside({"upgradeStrategy": {"type": "Recreate"}})))
+    assert (warning.severity, warning.reason) == ("warning", "")
+    assert brief([warning]) == [("V-U2", "spec.rayClusterSpec.upgradeStrategy.type")]
+    assert warning.fix == "remove spec.rayClusterSpec.upgradeStrategy"
+    assert list(advice(job(inside({"upgradeStrategy": {}})))) == []
+    assert list(advice(job(SELECTOR))) == []

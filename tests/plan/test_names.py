@@ -1,0 +1,81 @@
+"""Names of new Pods: derived from the view, never used before."""
+
+from itertools import pairwise
+
+from heliostat.kube.pods import PodView
+from heliostat.plan.names import PodNames
+from plan.worlds import (
+    NAMESPACE,
+    World,
+    apply_plan,
+    cluster_tree,
+    created_pods,
+    group,
+    observe,
+    plan_world,
+    run,
+    settle,
+    stable,
+)
+
+
+def test_the_same_view_gives_the_same_names() -> None:
+    world = World(cluster_tree(group(replicas=5)))
+    assert created_pods(plan_world(world)) == created_pods(plan_world(world))
+
+
+def test_pods_of_one_plan_have_different_names() -> None:
+    cluster = observe(World(cluster_tree())).cluster
+    names = PodNames(cluster, (), ())
+    assert len({names.suffix("p-", "g", index, 0) for index in range(3000)}) == 3000
+    same_place = PodNames(cluster, (), ())
+    assert len({same_place.suffix("p-", "g", 0, 0) for _ in range(20)}) == 20
+
+
+def test_a_name_has_the_shape_that_kubernetes_draws() -> None:
+    suffix = PodNames(observe(World(cluster_tree())).cluster, (), ()).suffix("p-", "g", 0, 0)
+    assert len(suffix) == 5
+    assert set(suffix) <= set("bcdfghjklmnpqrstvwxz2456789")
+
+
+def test_a_name_in_view_or_asked_away_is_not_used_again() -> None:
+    cluster = observe(World(cluster_tree())).cluster
+    first = PodNames(cluster, (), ()).suffix("p-", "g", 0, 0)
+    asked = PodNames(cluster, (), [f"p-{first}"]).suffix("p-", "g", 0, 0)
+    seen = PodNames(cluster, [PodView(name=f"p-{first}", namespace=NAMESPACE)], ()).suffix("p-", "g", 0, 0)
+    assert first not in (asked, seen)
+
+
+def test_the_successor_of_a_deleted_worker_has_a_new_name_although_the_rest_stayed() -> None:
+    """The autoscaler may leave the old name in workersToDelete: a reused name would be deleted over and over."""
+    world = stable(cluster_tree(group(replicas=2), enableInTreeAutoscaling=True))
+    generations = [{pod["metadata"]["name"] for pod in world.pods(group="g")}]
+    for _ in range(3):
+        victim = max(generations[-1])
+        world = world.edit_group(replicas=1, scaleStrategy={"workersToDelete": [victim]})
+        world, _plans = run(world)
+        assert victim not in world.names("Pod")
+        world, _plans = run(world.edit_group(replicas=2))
+        generations.append({pod["metadata"]["name"] for pod in world.pods(group="g")})
+    for before, after in pairwise(generations):
+        assert len(before & after) == 1
+    assert len(set.union(*generations)) == 5
+
+
+def test_names_after_a_suspension_are_new() -> None:
+    world = stable(cluster_tree(group(replicas=2)))
+    before = set(world.names("Pod"))
+    world, _plans = run(world.edit_spec(suspend=True))
+    assert world.names("Pod") == []
+    world, _plans = run(world.edit_spec(suspend=False))
+    assert len(world.names("Pod")) == 3
+    assert not before & set(world.names("Pod"))
+
+
+def test_a_repeated_create_from_the_same_view_collides() -> None:
+    world = World(cluster_tree(group(replicas=3)))
+    plan = plan_world(world)
+    once = apply_plan(world, plan)
+    twice = apply_plan(once, plan)
+    assert len(twice.objects) == len(once.objects)
+    assert settle(twice).names("Pod") == settle(once).names("Pod")

@@ -1,0 +1,33 @@
+"""Pods of worker groups that the spec no longer has."""
+
+from heliostat.plan.because import Because
+from heliostat.plan.observed import Facts
+from plan.worlds import cluster_tree, deletes, group, names_of, plan_world, run, stable, told, wait_reasons
+
+
+def test_a_group_whose_removal_was_seen_loses_its_pods() -> None:
+    """Differs from KubeRay: R5-41, which leaves them for ever."""
+    world = stable(cluster_tree(group("a", 2), group("b", 1)))
+    orphans = {pod["metadata"]["name"] for pod in world.pods(group="b")}
+    world = world.edit_spec(workerGroupSpecs=world.cluster["spec"]["workerGroupSpecs"][:1])
+    facts = Facts(groups_seen=frozenset({"a", "b"}))
+    plan = plan_world(world, facts=facts)
+    assert names_of(deletes(plan)) == orphans
+    assert {action.because for action in deletes(plan)} == {Because.GROUP_REMOVED}
+    assert "worker group b is no longer in the spec" in told(plan)[0]
+    world, _plans = run(world, facts=facts)
+    assert world.cluster["status"]["state"] == "ready"
+    assert not world.pods(group="b")
+
+
+def test_leftovers_found_at_a_take_over_are_only_reported() -> None:
+    world = stable(cluster_tree(group("a", 2), group("b", 1)))
+    world = world.edit_spec(workerGroupSpecs=world.cluster["spec"]["workerGroupSpecs"][:1])
+    plan = plan_world(world, facts=Facts(groups_seen=frozenset({"a"})))
+    assert not deletes(plan)
+    assert "LeftoverPods" in wait_reasons(plan)
+
+
+def test_a_group_that_is_in_the_spec_is_never_a_leftover() -> None:
+    world = stable(cluster_tree(group("a", 2)))
+    assert plan_world(world, facts=Facts(groups_seen=frozenset({"a", "b"}))).is_empty

@@ -1,0 +1,126 @@
+"""What a changed spec does to running Pods."""
+
+import pytest
+
+from heliostat.api.settings import Settings
+from heliostat.kube.pods import PodView
+from heliostat.plan.because import Because
+from heliostat.plan.upgrade import Verdict, decide_upgrade
+from plan.worlds import (
+    World,
+    apply_plan,
+    cluster_tree,
+    created_pods,
+    deletes,
+    group,
+    observe,
+    patches,
+    plan_world,
+    pod_template,
+    run,
+    settle,
+    stable,
+    told,
+    wait_reasons,
+)
+
+HASH, VERSION = "ray.io/upgrade-strategy-recreate-hash", "ray.io/kuberay-version"
+RECREATE = {"type": "Recreate"}
+
+
+def head(**annotations: str) -> PodView:
+    keys = {"hash": HASH, "version": VERSION}
+    return PodView(name="h", annotations={keys[key]: value for key, value in annotations.items()})
+
+
+@pytest.mark.parametrize(
+    ("strategy", "head_pod", "verdict"),
+    [
+        (None, head(hash="old", version="v1"), Verdict.KEEP),
+        ({}, head(hash="old", version="v1"), Verdict.KEEP),
+        ({"type": "None"}, head(hash="old", version="v1"), Verdict.KEEP),
+        ({"type": "None"}, head(hash="old", version="v0"), Verdict.KEEP),
+        (RECREATE, None, Verdict.KEEP),
+        (RECREATE, head(hash="new", version="v1"), Verdict.KEEP),
+        (RECREATE, head(hash="old", version="v1"), Verdict.RECREATE),
+        (RECREATE, head(hash="old"), Verdict.RECREATE),
+        (RECREATE, head(hash="old", version="v0"), Verdict.RESTAMP),
+        (RECREATE, head(hash="new", version="v0"), Verdict.RESTAMP),
+        (RECREATE, head(version="v1"), Verdict.KEEP),
+        (RECREATE, head(), Verdict.KEEP),
+    ],
+)
+def test_table_6_3_when_pods_are_recreated(
+    strategy: dict[str, str] | None, head_pod: PodView | None, verdict: Verdict
+) -> None:
+    spec = observe(World(cluster_tree(upgradeStrategy=strategy))).cluster.spec
+    assert decide_upgrade(spec, head_pod, "new", "v1") is verdict
+
+
+def changed(world: World) -> World:
+    return world.edit_spec(headGroupSpec={"template": pod_template("ray-head", nodeSelector={"pool": "new"})})
+
+
+def test_r5_5_recreate_deletes_every_pod_and_makes_them_new() -> None:
+    world = changed(stable(cluster_tree(group(replicas=2), upgradeStrategy=RECREATE)))
+    old = set(world.names("Pod"))
+    plan = plan_world(world)
+    assert {action.because for action in deletes(plan)} == {Because.SPEC_CHANGED}
+    assert {action.ref.name for action in deletes(plan)} == old
+    assert told(plan) == ["Deleted all Pods for RayCluster ns/demo due to spec change with Recreate upgradeStrategy"]
+    world, _plans = run(world)
+    assert len(world.names("Pod")) == 3
+    assert not old & set(world.names("Pod"))
+    assert world.pods(node_type="head")[0]["spec"]["nodeSelector"] == {"pool": "new"}
+
+
+def test_the_head_goes_last_because_it_carries_the_hash() -> None:
+    world = changed(stable(cluster_tree(group(replicas=2), upgradeStrategy=RECREATE)))
+    stages = {stage.name: stage for stage in plan_world(world).stages}
+    assert stages["recreate-head"].needs == ("recreate-workers",)
+    heads = [pod["metadata"]["name"] for pod in world.pods(node_type="head")]
+    assert [action.ref.name for action in stages["recreate-head"].actions if hasattr(action, "ref")] == heads
+
+
+def test_nothing_is_created_while_the_old_head_is_terminating() -> None:
+    world = changed(stable(cluster_tree(group(replicas=2), upgradeStrategy=RECREATE)))
+    world = apply_plan(world, plan_world(world), grace=True)
+    waiting = plan_world(world)
+    assert not created_pods(waiting)
+    assert not deletes(waiting)
+    assert "Recreating" in wait_reasons(waiting)
+    assert len(created_pods(plan_world(settle(world)))) == 3
+
+
+def test_an_old_head_that_never_goes_does_not_stop_the_upgrade() -> None:
+    world = changed(stable(cluster_tree(group(replicas=1), upgradeStrategy=RECREATE)))
+    world = apply_plan(world, plan_world(world), grace=True)
+    later = world.after(30 + 300)
+    assert [pod["metadata"]["labels"]["ray.io/node-type"] for pod in created_pods(plan_world(later))] == [
+        "head",
+        "worker",
+    ]
+    assert not created_pods(plan_world(world.after(30 + 299)))
+
+
+def test_r6_7_another_operator_version_renews_the_stamp_and_restarts_nothing() -> None:
+    world = changed(stable(cluster_tree(group(replicas=2), upgradeStrategy=RECREATE)))
+    newer = Settings(operator_version="heliostat-v9")
+    plan = plan_world(world, newer)
+    assert not deletes(plan)
+    (patch,) = patches(plan)
+    assert patch.because == Because.OPERATOR_CHANGED
+    world, _plans = run(world, newer)
+    annotations = world.pods(node_type="head")[0]["metadata"]["annotations"]
+    assert annotations[VERSION] == "heliostat-v9"
+    assert plan_world(world, newer).is_empty
+    assert deletes(plan_world(changed(world).edit_spec(rayVersion="2.53.0"), newer)), "the new stamp counts from now on"
+
+
+@pytest.mark.parametrize("strategy", [None, {"type": "None"}, {}])
+def test_r10_1_without_recreate_only_new_pods_follow_the_spec(strategy: dict[str, str] | None) -> None:
+    tree = cluster_tree(group(replicas=1), **({} if strategy is None else {"upgradeStrategy": strategy}))
+    world = changed(stable(tree))
+    assert plan_world(world).is_empty
+    newer = Settings(operator_version="heliostat-v9")
+    assert plan_world(world, newer).is_empty, "a take-over writes nothing"
