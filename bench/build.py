@@ -1,8 +1,8 @@
 """Pods built per second on one core, from decoded specs.
 
-Two figures, because both happen: a whole template built anew for each Pod (a fresh cluster), and Pods stamped from a
-template that is there (scaling up). The yardstick, measured in the same run, is copy.deepcopy of one finished Pod: what a
-builder that only copied would cost.
+Two figures, because both happen: a whole template built anew for each Pod (a fresh cluster), and Pods stamped from
+a template that is there (scaling up). The yardstick, measured in the same run, is copy.deepcopy of one finished
+Pod: what a builder that only copied would cost.
 """
 
 import copy

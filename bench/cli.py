@@ -8,7 +8,6 @@ import resource
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
@@ -43,8 +42,9 @@ def bench_command(sample: Path) -> float:
     pairs = [(seconds(empty), seconds(validate)) for _ in range(ROUNDS)]
     base, ours = (statistics.median(column) for column in zip(*pairs, strict=True))
     print(f'python -c "import msgspec, yaml"   {base * 1000:6.0f} ms  1.0x')
-    print(f"heliostat validate ({sample.stat().st_size:,} bytes)   {ours * 1000:6.0f} ms  {ours / base:.2f}x  (bar {BAR}x)")
-    return ours / base
+    size = sample.stat().st_size
+    print(f"heliostat validate ({size:,} bytes)   {ours * 1000:6.0f} ms  {ours / base:.2f}x  (bar {BAR}x)")
+    return float(ours / base)
 
 
 def bench_bulk(sample: Path) -> None:
@@ -57,10 +57,9 @@ def bench_bulk(sample: Path) -> None:
     problems = sum(len(review(document.tree, Settings()).problems) for document in documents)
     total = time.perf_counter() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    print(
-        f"{len(documents):,} documents ({len(text) / 1e6:.1f} MB): read in {read:.2f} s, read and validated in {total:.2f} s"
-        f" ({total / read:.1f}x of reading), {problems} problems, peak {peak / 1024:.0f} MB (+{(peak - before) / 1024:.0f} MB)"
-    )
+    print(f"{len(documents):,} documents ({len(text) / 1e6:.1f} MB): read in {read:.2f} s", end="")
+    print(f", read and validated in {total:.2f} s ({total / read:.1f}x of reading), {problems} problems", end="")
+    print(f", peak {peak / 1024:.0f} MB (+{(peak - before) / 1024:.0f} MB)")
 
 
 def main() -> int:

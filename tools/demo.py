@@ -1,7 +1,7 @@
 """``make demo``: the commands a person would type, with their output. No cluster is needed.
 
-A RayCluster is validated, rendered and planned; then the plan is asked again with everything in place, and once more for an
-edit that scales it up.
+A RayCluster is validated, rendered and planned; then the plan is asked again with everything in place, and once
+more for an edit that scales it up.
 """
 
 import subprocess

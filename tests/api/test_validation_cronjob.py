@@ -36,6 +36,11 @@ def test_accepted(part: Tree) -> None:
         ({"timeZone": "../etc/passwd"}, [("CJ-5", "spec.timeZone")], "invalid time zone"),
         ({"timeZone": "/etc/passwd"}, [("CJ-5", "spec.timeZone")], "invalid time zone"),
         ({"timeZone": "Asia"}, [("CJ-5", "spec.timeZone")], "invalid time zone"),
+        (
+            {"timeZone": "Local"},
+            [("CJ-5", "spec.timeZone")],
+            "invalid time zone",
+        ),  # Differs from KubeRay: time-zone-local
         ({"timeZone": "a\0b"}, [("CJ-5", "spec.timeZone")], "invalid time zone"),
         (
             {"jobTemplate": {}},

@@ -215,6 +215,12 @@ class TestPlan:
         _code, out, _err = run(capsys, "plan", "-f", wanted, "--against", there)
         assert out.count("create  Pod default/hello-workers-worker-") == 2
 
+    def test_objects_of_the_wrong_shape_are_named(self, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+        there = write(tmp_path, "apiVersion: v1\nkind: Pod\nmetadata: {name: p, labels: 3}\n", "there.yaml")
+        code, _out, err = run(capsys, "plan", "-f", str(CLUSTER), "--against", there)
+        assert code == 1
+        assert "cannot use the objects of --against" in err
+
     def test_json_has_verbs_and_reasons_and_no_secret(self, capsys: pytest.CaptureFixture[str]) -> None:
         example = str(EXAMPLES / "raycluster-fault-tolerant.yaml")
         _code, out, _err = run(capsys, "plan", "-f", example, "-o", "json")

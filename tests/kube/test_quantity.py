@@ -185,3 +185,10 @@ def test_law_any_text_is_a_quantity_or_a_clear_error(text: str) -> None:
         return
     assert refused.problem
     assert refused.fix
+
+
+def test_equal_amounts_are_equal_and_not_different() -> None:
+    left, right = Quantity.parse("2Gi"), Quantity.parse("2048Mi")
+    assert left == right
+    assert (left != right) is False
+    assert left != Quantity.parse("2G")

@@ -11,6 +11,7 @@ from heliostat.plan.observed import UNKNOWN, Facts, Failure, ObservationError, O
 from plan.worlds import (
     Tree,
     World,
+    apply_plan,
     cluster_tree,
     created_pods,
     creates,
@@ -22,6 +23,7 @@ from plan.worlds import (
     plan_world,
     pod_template,
     run,
+    settle,
     stable,
     wait_reasons,
 )
@@ -214,3 +216,16 @@ def test_objects_that_a_person_wrote_need_no_uid_and_no_version() -> None:
     ]
     plan = plan_observed(observe_objects(world.cluster, bare), NETWORK_POLICY_GATE)
     assert [str(action.ref).split("-")[0] for action in deletes(plan)] == ["Pod ns/demo"]
+
+
+def test_8_1_a_cluster_with_something_in_its_way_does_not_become_ready() -> None:
+    spec = cluster_tree()["spec"]["headGroupSpec"]
+    spec["template"]["spec"]["serviceAccountName"] = "mine"
+    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "mine"}}
+    new = World(cluster_tree(headGroupSpec=spec, enableInTreeAutoscaling=True)).add(account)
+    running = settle(apply_plan(new, plan_world(new)))
+    blocked = running.edit_objects(lambda tree: None if tree["metadata"]["name"] == "mine" else tree)
+    for world, state in ((running, "ready"), (blocked, None)):
+        status = plan_world(world).status
+        assert status is not None
+        assert status.status.get("state") == state

@@ -258,3 +258,11 @@ def test_no_pod_is_created_for_a_cluster_that_is_being_deleted() -> None:
         assert not created_pods(plan)
         world = settle(apply_plan(world, plan))
     assert run(world)[1] == []
+
+
+def test_a_living_cluster_that_turns_to_redis_gets_the_finalizer_first_and_the_status_later() -> None:
+    world = stable(cluster_tree(group(replicas=1))).edit_spec(gcsFaultToleranceOptions=REDIS).edit_group(replicas=2)
+    plan = plan_world(world)
+    assert len(patches(plan)) == 1
+    assert plan.status is None, "its version would be stale by then"
+    assert run(world)[0].cluster["status"]["desiredWorkerReplicas"] == 2

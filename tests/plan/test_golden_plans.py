@@ -9,6 +9,7 @@ import importlib.util
 import json
 import re
 from collections import Counter
+from functools import cache
 from typing import Any
 
 import pytest
@@ -30,6 +31,10 @@ pytestmark = pytest.mark.skipif(absence() is not None, reason=absence() or "")
 NOT_TOLD = {"DeletedWorkerPod", "MTLSFailedToReconcile"}
 
 
+OTHER_KINDS = re.compile(r"fuzz/.[js]|scheduler-.*/r[js]")  # told by the case's name
+
+
+@cache
 def load_compare() -> Any:
     spec = importlib.util.spec_from_file_location("golden_compare", goldens_folder() / "compare.py")
     assert spec is not None
@@ -41,6 +46,8 @@ def load_compare() -> Any:
 
 def clusters_of(case: GoldenCase) -> list[Tree]:
     """The case's documents, if all of them are RayClusters that the API server takes in."""
+    if OTHER_KINDS.match(str(case)):
+        return []
     documents = [document.tree for document in read_documents(case.input.read_bytes(), case.input.name)]
     ray = [tree for tree in documents if is_ray_document(tree)]
     if any(tree.get("kind") != "RayCluster" for tree in ray):
@@ -85,7 +92,8 @@ def test_the_way_to_rest_creates_and_tells_what_kuberay_did(case: GoldenCase) ->
     masked = json.loads(json.dumps(masked).replace(f".{worlds.NAMESPACE}.svc", ".NAMESPACE.svc"))
     assert load_compare().compare({"creates": case.expected["creates"]}, masked, subset=False) == []
     recorded = {event["reason"] for event in case.expected["events"]}
-    assert recorded - NOT_TOLD == told - NOT_TOLD
+    assert told <= recorded
+    assert recorded - told <= NOT_TOLD
     last = [entry["status"] for entry in case.expected["last_status"] if entry["resource"] == "rayclusters"]
     if len(statuses) == 1 and last and "state" in last[-1]:
         assert essence(statuses[0]) == essence(last[-1])

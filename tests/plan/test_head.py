@@ -142,3 +142,10 @@ def test_a_foreign_pod_with_the_heads_labels_is_neither_counted_nor_touched() ->
     stranger["status"]["phase"] = "Failed"
     assert plan_world(world.add(stranger)).is_empty
     assert len(created_pods(plan_world(without_head(world).add(stranger)))) == 1
+
+
+def test_workers_are_not_looked_at_in_the_pass_that_deletes_the_head() -> None:
+    world = stable(cluster_tree(group(replicas=1))).edit_group(replicas=3)
+    plan = plan_world(world.edit_pod(head_of(world)["metadata"]["name"], {"status": {"phase": "Failed"}}))
+    assert len(deletes(plan)) == 1
+    assert not created_pods(plan)

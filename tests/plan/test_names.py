@@ -79,3 +79,12 @@ def test_a_repeated_create_from_the_same_view_collides() -> None:
     twice = apply_plan(once, plan)
     assert len(twice.objects) == len(once.objects)
     assert settle(twice).names("Pod") == settle(once).names("Pod")
+
+
+def test_a_newer_pod_in_view_gives_other_names() -> None:
+    cluster = observe(World(cluster_tree())).cluster
+    views = [[PodView(name="x", resource_version=version)] for version in ("9", "10")]
+    first, second = (PodNames(cluster, view, ()).suffix("p-", "g", 0, 0) for view in views)
+    assert first != second
+    both = PodNames(cluster, [*views[0], *views[1]], ()).suffix("p-", "g", 0, 0)
+    assert both == second, "versions are compared as numbers"

@@ -104,12 +104,12 @@ def test_r12_7_a_policy_that_drifted_is_made_equal_again(drift: Tree) -> None:
 def test_an_empty_selector_means_everything_and_is_a_difference() -> None:
     world = stable(isolated(head={"ingressRules": [RULE]}), GATE)
 
-    def narrow(tree: Tree) -> Tree:
+    def widen(tree: Tree) -> Tree:
         if tree["metadata"]["name"] == "demo-head":
-            tree["spec"]["ingress"][-1]["from"] = [{"podSelector": {"matchLabels": {"a": "b"}}}]
+            tree["spec"]["ingress"][-1]["from"] = [{"namespaceSelector": {}}]
         return tree
 
-    assert len(patches(plan_world(world.edit_objects(narrow), GATE))) == 1
+    assert len(patches(plan_world(world.edit_objects(widen), GATE))) == 1
 
 
 @pytest.mark.parametrize("uid", [None, "another-cluster"])

@@ -106,6 +106,7 @@ def test_r13_5_scheduler_plugins_made_once_and_never_changed() -> None:
     moved, plans = run(world.edit_group(replicas=4), PLUGINS)
     assert pod_group(moved)["spec"]["minMember"] == 3
     assert not any(patches(plan) for plan in plans)
+    assert len(moved.pods()) == 5
 
 
 def gang_tree(*groups: Tree, **fields: Any) -> Tree:

@@ -281,3 +281,12 @@ def test_v_t1_a_status_that_contradicts_itself_is_refused() -> None:
     plan = plan_world(world)
     assert plan.is_empty
     assert event_reasons(plan) == ["InvalidRayClusterStatus"]
+
+
+def test_8_1_the_time_of_a_state_is_the_time_it_was_reached() -> None:
+    world = stable(cluster_tree(group(replicas=1)))
+    reached = world.cluster["status"]["stateTransitionTimes"]
+    world, plans = run(world.after(60).edit_group(replicas=2))
+    assert plans
+    assert world.cluster["status"]["stateTransitionTimes"] == reached
+    assert world.cluster["status"]["lastUpdateTime"] == "2027-01-15T08:01:00Z"

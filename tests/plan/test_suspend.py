@@ -96,6 +96,7 @@ def test_r8_12_the_whole_way_down() -> None:
     assert not deletes(first), "the intent is persisted before the effect"
     world = apply_plan(world, first)
     assert world.conditions()[SUSPENDING] == "True"
+    assert world.cluster["status"]["state"] == "ready", "nothing is suspended yet"
 
     second = plan_world(world)
     assert {action.because for action in deletes(second)} == {Because.SUSPENDED}

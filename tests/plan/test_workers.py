@@ -287,3 +287,10 @@ def test_created_workers_carry_their_report() -> None:
     assert worker.report.failure_tag == "FailedCreateWorkerPod"
     owner: dict[str, Any] = worker.object["metadata"]["ownerReferences"][0]
     assert (owner["uid"], owner["controller"]) == (UID, True)
+
+
+def test_the_least_useful_worker_is_the_first_victim() -> None:
+    world = stable(cluster_tree(group(replicas=4)))
+    for weak in sorted(workers(world)):
+        pending = world.edit_pod(weak, {"status": {"phase": "Pending", "conditions": None}})
+        assert names_of(deletes(plan_world(pending.edit_group(replicas=3)))) == {weak}

@@ -10,6 +10,7 @@ from heliostat.cli.findings import format_finding
 from heliostat.cli.inputs import build_parser, load_documents, parse_arguments
 from heliostat.plan.against import Planned, plan_documents
 from heliostat.plan.from_nothing import describe_random
+from heliostat.plan.observed import ObservationError
 from heliostat.plan.table import format_plan
 
 
@@ -31,7 +32,10 @@ def run(arguments: list[str]) -> int:
     options, settings = parse_arguments(parser, arguments)
     documents = load_documents(options.filename)
     objects = [document.tree for document in load_documents(options.against)] if options.against else []
-    planned = plan_documents(documents, objects, options.namespace, settings, time.time())
+    try:
+        planned = plan_documents(documents, objects, options.namespace, settings, time.time())
+    except ObservationError as error:
+        raise CommandError(f"cannot use the objects of --against: {error}", 1) from None
     if not planned:
         raise CommandError(f"no ray.io document in {', '.join(options.filename)}", 1)
     for item in planned:

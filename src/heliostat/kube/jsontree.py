@@ -13,7 +13,6 @@ import msgspec
 
 from heliostat.kube.document_error import DocumentError
 from heliostat.kube.json_explain import MAX_DEPTH, MAX_INT, MIN_INT, explain_json
-from heliostat.kube.yaml_text import encode_yaml
 
 __all__ = [
     "MAX_DEPTH",
@@ -26,7 +25,6 @@ __all__ = [
     "diff_merge_patch",
     "drop_nulls",
     "encode_json",
-    "encode_yaml",
     "merge_patch",
     "scan_json",
 ]

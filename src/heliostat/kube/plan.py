@@ -55,7 +55,7 @@ class Event(Struct, frozen=True):
 
 
 class Report(Struct, frozen=True):
-    """What to tell once an action is over. A failure's note is followed by ``, `` and the error text.
+    """What to tell once an action is over. A failure's note is followed by the separator and the error text.
 
     ``failure_tag`` names the kind of failure for the planned object's status (KubeRay's ReplicaFailure reasons).
     """
@@ -63,6 +63,7 @@ class Report(Struct, frozen=True):
     success: Event | None = None
     failure: Event | None = None
     failure_tag: str = ""
+    separator: str = ", "
 
 
 SILENT = Report()

@@ -79,6 +79,9 @@ class Quantity(Struct, frozen=True, eq=False):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Quantity) and self.nano == other.nano
 
+    def __ne__(self, other: object) -> bool:  # a Struct without eq brings its own, by identity
+        return not self == other
+
     def __hash__(self) -> int:
         return hash(self.nano)
 

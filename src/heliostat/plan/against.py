@@ -1,4 +1,4 @@
-"""What would happen if these documents were applied to those objects: the whole of ``heliostat plan``, as a function."""
+"""What would happen if these documents were applied to those objects: all of ``heliostat plan``, as a function."""
 
 from collections.abc import Sequence
 

@@ -66,7 +66,7 @@ def find_drift(live: JsonObject, wanted: JsonObject) -> list[str]:
     """What the user asks for and the claim does not have, in KubeRay's words."""
     drift = []
     asked, there = _size(wanted), _size(live)
-    if asked.nano != there.nano:
+    if asked != there:
         drift.append(f"requested size {asked} != current {there}")
     storage_class = wanted.get("storageClassName")
     if storage_class is not None and storage_class != live.get("storageClassName"):

@@ -10,6 +10,7 @@ from heliostat.plan import observed as kinds
 from heliostat.plan.pod_health import ray_termination
 
 NORMAL, WARNING = "Normal", "Warning"
+_COMMA, _COLON = ", ", ": "  # KubeRay's two side controllers put a colon before the error
 
 DELETE_ALL_FAILED = "FailedDeleteAllPods"
 DELETE_HEAD_FAILED = "FailedDeleteHeadPod"
@@ -40,6 +41,7 @@ def report_create(ref: Ref) -> Report:
     return Report(
         success=Event(NORMAL, f"Created{middle}", "Create", f"{done} {_place(ref)}"),
         failure=Event(WARNING, f"FailedToCreate{middle}", "Create", f"{failed} {_place(ref)}"),
+        separator=_COLON if middle == "NetworkPolicy" else _COMMA,
     )
 
 
@@ -57,12 +59,13 @@ def report_policy(verb: str, ref: Ref) -> Report:
         failure=Event(
             WARNING, f"FailedTo{verb}NetworkPolicy", verb, f"Failed to {verb.lower()} NetworkPolicy {_place(ref)}"
         ),
+        separator=_COLON,
     )
 
 
 def report_certificate_step(what: str) -> Report:
     note = f"Failed to reconcile mTLS {what}"
-    return Report(failure=Event(WARNING, "MTLSFailedToReconcile", "Reconcile", note))
+    return Report(failure=Event(WARNING, "MTLSFailedToReconcile", "Reconcile", note), separator=_COLON)
 
 
 def report_head_create(place: str) -> Report:
