@@ -11,7 +11,7 @@ export UV_PYTHON_DOWNLOADS = never
 export PYTHONDONTWRITEBYTECODE ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick check format bench snapshots schemas clean
+.PHONY: help demo test quick check format bench snapshots reference schemas clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-9s %s\n", $$1, $$2}'
@@ -40,6 +40,9 @@ bench: $(READY) ## every benchmark; each prints a ratio measured in the same run
 
 snapshots: $(READY) ## write the examples' snapshots again
 	HELIOSTAT_WRITE_SNAPSHOTS=1 $(BIN)/pytest -q tests/golden/test_examples.py
+
+reference: $(READY) ## write docs/reference again
+	$(BIN)/python tools/generate_reference.py
 
 schemas: $(READY) ## generate the table of core kinds again
 	$(BIN)/python tools/generate_core_schema.py

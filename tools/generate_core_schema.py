@@ -72,10 +72,10 @@ TCP = {"default": "TCP"}
 # definition -> field ("" is the definition itself) -> keywords to add
 OVERLAY: dict[str, dict[str, dict[str, Any]]] = {
     "core.v1.AzureDiskVolumeSource": {"fsType": {"default": "ext4"}, "readOnly": {"default": False}},
-    "core.v1.ConfigMapEnvSource": {"": ATOMIC, "name": EMPTY},
+    "core.v1.ConfigMapEnvSource": {"name": EMPTY},
     "core.v1.ConfigMapKeySelector": {"name": EMPTY},
-    "core.v1.ConfigMapProjection": {"": ATOMIC, "name": EMPTY},
-    "core.v1.ConfigMapVolumeSource": {"": ATOMIC, "name": EMPTY},
+    "core.v1.ConfigMapProjection": {"name": EMPTY},
+    "core.v1.ConfigMapVolumeSource": {"name": EMPTY},
     "core.v1.ContainerPort": {"protocol": TCP},
     "core.v1.FileKeySelector": {"optional": {"default": False}},
     "core.v1.GRPCAction": {"service": EMPTY},
@@ -87,12 +87,18 @@ OVERLAY: dict[str, dict[str, dict[str, Any]]] = {
         "user": {"default": "admin"},
     },
     "core.v1.ScaleIOVolumeSource": {"fsType": {"default": "xfs"}, "storageMode": {"default": "ThinProvisioned"}},
-    "core.v1.SecretEnvSource": {"": ATOMIC, "name": EMPTY},
+    "core.v1.SecretEnvSource": {"name": EMPTY},
     "core.v1.SecretKeySelector": {"name": EMPTY},
-    "core.v1.SecretProjection": {"": ATOMIC, "name": EMPTY},
+    "core.v1.SecretProjection": {"name": EMPTY},
     "core.v1.ServicePort": {"protocol": TCP},
 }
+# Inside a CRD these five are atomic; as objects of the API their fields have owners of their own.
 OVERLAY_IN_TEMPLATES: dict[str, dict[str, dict[str, Any]]] = {
+    "core.v1.ConfigMapEnvSource": {"": ATOMIC, "name": EMPTY},
+    "core.v1.ConfigMapProjection": {"": ATOMIC, "name": EMPTY},
+    "core.v1.ConfigMapVolumeSource": {"": ATOMIC, "name": EMPTY},
+    "core.v1.SecretEnvSource": {"": ATOMIC, "name": EMPTY},
+    "core.v1.SecretProjection": {"": ATOMIC, "name": EMPTY},
     "core.v1.PortStatus": {
         "": {"required": ["error", "port", "protocol"]},
         "error": {"maxLength": 316, "pattern": QUALIFIED_NAME},

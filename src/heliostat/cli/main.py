@@ -11,6 +11,7 @@ COMMANDS = {
     "render": "print every object the operator would create for them from nothing",
     "plan": "print what the operator would do next, and why",
     "crds": "print the CustomResourceDefinitions",
+    "apiserver": "run the embedded Kubernetes API server",
 }
 
 

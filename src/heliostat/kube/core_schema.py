@@ -5,6 +5,7 @@ Two tables: ``definition`` speaks about objects in the API (every built-in kind,
 to each other by name (``$ref``), and each one is decoded when it is first asked for.
 """
 
+from collections.abc import Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -51,6 +52,16 @@ def template_definition(name: str) -> JsonSchema:
 def kinds() -> tuple[CoreKind, ...]:
     """Every built-in kind, ordered by apiVersion and name."""
     return _read_table("kinds.json").kinds
+
+
+def served_version() -> str:
+    """The version of Kubernetes whose kinds these are, such as ``1.34``."""
+    return _read_table("kinds.json").version
+
+
+def raw_definitions() -> Mapping[str, msgspec.Raw]:
+    """Every definition as it is kept, for who reads many of them once and wants none to stay decoded."""
+    return _read_table("kinds.json").definitions
 
 
 def find_kind(api_version: str, kind: str) -> CoreKind | None:

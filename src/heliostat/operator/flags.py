@@ -161,7 +161,7 @@ def _on_if_true(text: str) -> bool:
     return text.lower() == "true"
 
 
-_SWITCHES: dict[str, tuple[str, Callable[[str], bool]]] = {
+SWITCHES: dict[str, tuple[str, Callable[[str], bool]]] = {
     "ENABLE_INIT_CONTAINER_INJECTION": ("inject_init_container", _on_unless_false),
     "ENABLE_PROBES_INJECTION": ("inject_probes", _on_unless_false),
     "ENABLE_GCS_FT_REDIS_CLEANUP": ("redis_cleanup", _on_unless_false),
@@ -176,7 +176,7 @@ _SWITCHES: dict[str, tuple[str, Callable[[str], bool]]] = {
 
 def _environment_changes(environment: Mapping[str, str]) -> dict[str, Any]:
     changes: dict[str, Any] = {
-        field: reads(environment[name]) for name, (field, reads) in _SWITCHES.items() if name in environment
+        field: reads(environment[name]) for name, (field, reads) in SWITCHES.items() if name in environment
     }
     if environment.get("CLUSTER_DOMAIN"):
         changes["cluster_domain"] = environment["CLUSTER_DOMAIN"]

@@ -1,0 +1,81 @@
+"""``heliostat apiserver``: the embedded Kubernetes API server, until it is told to stop."""
+
+import argparse
+import asyncio
+import signal
+import sys
+import traceback
+from pathlib import Path
+
+from heliostat.cli.errors import CommandError
+from heliostat.embedded.access.kubeconfig import write_kubeconfig
+from heliostat.embedded.access.listening import ListenError
+from heliostat.embedded.access.private_files import UnsafeFileError
+from heliostat.embedded.serving import EmbeddedServer, ServerOptions
+from heliostat.embedded.storage.errors import StorageError
+
+
+def run(arguments: list[str]) -> int:
+    options = _parse(arguments)
+    try:
+        import uvloop
+
+        return uvloop.run(_serve(options))
+    except (ListenError, UnsafeFileError, StorageError) as error:
+        raise CommandError(str(error), 1) from None
+    except OSError as error:
+        raise CommandError(f"cannot listen on {options.host}:{options.port}: {error.strerror}", 1) from None
+
+
+def _parse(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="heliostat apiserver",
+        description="Run the embedded Kubernetes API server. It writes a kubeconfig for its administrator, says when it"
+        " is ready, and stops at SIGINT or SIGTERM.",
+    )
+    parser.add_argument("--data", type=Path, default=Path(".heliostat"), help="where everything is kept (.heliostat)")
+    parser.add_argument("--memory", action="store_true", help="keep nothing: everything ends with the process")
+    parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (127.0.0.1)")
+    parser.add_argument("--port", type=int, default=6443, help="the port; 0 takes any free one (6443)")
+    parser.add_argument("--kubeconfig", type=Path, help="the kubeconfig to write (kubeconfig in the data directory)")
+    parser.add_argument("--previews", action="store_true", help="serve alpha and beta versions of built-in kinds too")
+    parser.add_argument(
+        "--synchronous",
+        choices=("FULL", "NORMAL"),
+        default="FULL",
+        help="NORMAL is faster, but a power failure may lose the last acknowledged writes (FULL)",
+    )
+    options = parser.parse_args(arguments)
+    if options.kubeconfig is None:
+        options.kubeconfig = Path("kubeconfig") if options.memory else options.data / "kubeconfig"
+    return options
+
+
+async def _serve(options: argparse.Namespace) -> int:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, stop.set)
+    server_options = ServerOptions(
+        data=None if options.memory else options.data,
+        host=options.host,
+        port=options.port,
+        synchronous=options.synchronous,
+        with_previews=options.previews,
+    )
+    async with EmbeddedServer(server_options, on_bug=traceback.print_exception) as server:
+        write_kubeconfig(options.kubeconfig, server.build_kubeconfig())
+        print(f"ready: {server.address}\nexport KUBECONFIG={options.kubeconfig.absolute()}", flush=True)
+        return await _run_until(stop, server)
+
+
+async def _run_until(stop: asyncio.Event, server: EmbeddedServer) -> int:
+    stopping = asyncio.create_task(stop.wait())
+    failing = asyncio.create_task(server.wait_ended())
+    done, pending = await asyncio.wait((stopping, failing), return_when=asyncio.FIRST_COMPLETED)
+    for task in pending:
+        task.cancel()
+    if failing in done:
+        print(f"heliostat apiserver: {failing.result()}; start it again", file=sys.stderr)
+        return 1
+    return 0

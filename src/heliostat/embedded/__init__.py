@@ -1,0 +1,1 @@
+"""Kubernetes in a process. Knows nothing of Ray."""

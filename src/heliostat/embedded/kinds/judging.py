@@ -1,0 +1,50 @@
+"""Everything that is wrong with an object, whatever its kind: its metadata first, then what its kind says."""
+
+from collections.abc import Iterator
+
+from heliostat.embedded.access.refusals import Cause
+from heliostat.embedded.kinds.event_validation import changed_event_causes, event_causes
+from heliostat.embedded.kinds.object_metadata import changed_metadata_causes, name_rule, new_metadata_causes
+from heliostat.embedded.kinds.pod_resize import resize_causes
+from heliostat.embedded.kinds.pod_validation import ephemeral_container_causes
+from heliostat.embedded.kinds.registry import changed_causes, rules_of
+from heliostat.kube.jsontree import JsonObject
+
+EVENTS = "events"
+_POD_DOORS = {"ephemeralcontainers": ephemeral_container_causes, "resize": resize_causes}
+
+
+def new_object_causes(
+    tree: JsonObject, storage_name: str, group: str = "", *, is_custom: bool = False
+) -> Iterator[Cause]:
+    yield from new_metadata_causes(tree["metadata"], name_rule(storage_name), is_custom=is_custom)
+    if is_custom:
+        return
+    if storage_name == EVENTS:
+        yield from event_causes(tree, is_strict=bool(group))
+    elif (check := rules_of(storage_name).check_new) is not None:
+        yield from check(tree)
+
+
+def changed_object_causes(
+    tree: JsonObject,
+    old: JsonObject,
+    storage_name: str,
+    group: str = "",
+    *,
+    subresource: str = "",
+    is_custom: bool = False,
+) -> Iterator[Cause]:
+    yield from changed_metadata_causes(tree["metadata"], old["metadata"], is_custom=is_custom)
+    if is_custom:
+        return
+    rules = rules_of(storage_name)
+    if subresource == "status":
+        if rules.check_status is not None:
+            yield from rules.check_status(tree, old)
+    elif storage_name == "pods" and subresource in _POD_DOORS:
+        yield from _POD_DOORS[subresource](tree, old)
+    elif storage_name == EVENTS:
+        yield from changed_event_causes(tree, old, is_strict=bool(group))
+    elif subresource in ("", "scale"):
+        yield from changed_causes(rules, tree, old)

@@ -1,0 +1,128 @@
+"""What happens to an object between its validation and its write, kind by kind.
+
+A namespaced object needs a namespace that is there and not going away; some kinds get parts that only the server
+can give; a CustomResourceDefinition is judged, established and served. Each rule is a small function in a table, by
+resource.
+"""
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TypeAlias
+
+import msgspec
+from msgspec import Struct
+
+from heliostat.embedded.server.custom_resources import (
+    check_definition,
+    established_status,
+    fill_in_names,
+    resources_of,
+)
+from heliostat.embedded.server.errors import Cause, RefusedError, not_found
+from heliostat.embedded.server.kind_admission import KindAdmission
+from heliostat.embedded.server.metadata import Authority
+from heliostat.embedded.server.registry import Registry
+from heliostat.embedded.server.resources import Resource
+from heliostat.embedded.storage.errors import NotFoundError
+from heliostat.embedded.storage.keys import Key, Scope
+from heliostat.embedded.storage.records import Record
+from heliostat.embedded.storage.store import Store
+from heliostat.kube.jsontree import JsonObject, encode_json
+
+NAMESPACES = "namespaces"
+_CRDS = "customresourcedefinitions.apiextensions.k8s.io"
+_KEPT_NAMESPACES = frozenset({"default", "kube-system", "kube-public"})
+
+
+class Surroundings(Struct, frozen=True):
+    """What a rule may look at besides the object."""
+
+    store: Store
+    registry: Registry
+    authority: Authority
+
+
+Rule: TypeAlias = Callable[[JsonObject, JsonObject | None, Surroundings], None]
+
+
+class Admission:
+    def __init__(self, store: Store, registry: Registry, authority: Authority, kinds: KindAdmission) -> None:
+        self._around = Surroundings(store, registry, authority)
+        self._kinds = kinds
+
+    async def admit(self, new: JsonObject, old: JsonObject | None, resource: Resource, verb: str) -> None:
+        if verb == "delete":
+            _check_deletable(new, resource)
+            if resource.storage_name == _CRDS:
+                await _remove_instances(new, self._around.store)
+            return
+        if verb == "create" and resource.is_namespaced:
+            _check_namespace(new, resource, self._around.store)
+        for rule in RULES.get(resource.storage_name, ()):
+            rule(new, old, self._around)
+        self._kinds.admit(new, old, resource)
+
+    async def charge(self, new: JsonObject, old: JsonObject | None, resource: Resource, *, dry_run: bool) -> None:
+        await self._kinds.charge(new, old, resource, dry_run=dry_run)
+
+    def abandon(self, new: JsonObject, old: JsonObject | None, resource: Resource) -> None:
+        self._kinds.abandon(new, old, resource)
+
+    def written(self, tree: JsonObject, resource: Resource, *, deleted: bool) -> None:
+        """After the write: what the server itself has to know at once."""
+        self._kinds.written(tree, resource, deleted=deleted)
+        if resource.storage_name != _CRDS:
+            return
+        name = tree["metadata"]["name"]
+        if deleted:
+            self._around.registry.forget_custom(name)
+        else:
+            self._around.registry.serve_custom(name, resources_of(tree))
+
+
+def _check_namespace(tree: JsonObject, resource: Resource, store: Store) -> None:
+    name = tree["metadata"]["namespace"]
+    record = store.get(Key(NAMESPACES, "", name))
+    if record is None:
+        raise not_found(NAMESPACES, "", name)
+    namespace = msgspec.json.decode(record.body)
+    if "deletionTimestamp" in namespace["metadata"]:
+        message = f"namespace {name} is being terminated"
+        own = tree["metadata"]["name"]
+        raise RefusedError(
+            403,
+            "Forbidden",
+            f'{resource.qualified} "{own}" is forbidden: unable to create new content in namespace {name} because it'
+            " is being terminated",
+            details={"name": own, "kind": resource.plural, **({"group": resource.group} if resource.group else {})},
+            causes=[Cause("NamespaceTerminating", message, "metadata.namespace")],
+        )
+
+
+def _check_deletable(tree: JsonObject, resource: Resource) -> None:
+    name = tree["metadata"]["name"]
+    if resource.storage_name == NAMESPACES and name in _KEPT_NAMESPACES:
+        message = f'namespaces "{name}" is forbidden: this namespace may not be deleted'
+        raise RefusedError(403, "Forbidden", message, details={"name": name, "kind": NAMESPACES})
+
+
+async def _remove_instances(crd: JsonObject, store: Store) -> None:
+    """The objects of a definition go before it, each with its event."""
+    for record in store.page(Scope(f"{crd['spec']['names']['plural']}.{crd['spec']['group']}")).records:
+        with suppress(NotFoundError):
+            await store.delete(record.key, _last_body)
+
+
+def _last_body(revision: int, record: Record) -> bytes:
+    tree = msgspec.json.decode(record.body)
+    tree["metadata"]["resourceVersion"] = str(revision)
+    return encode_json(tree)
+
+
+def _establish(new: JsonObject, _old: JsonObject | None, around: Surroundings) -> None:
+    fill_in_names(new)
+    check_definition(new)
+    new["status"] = established_status(new, around.authority.now())
+
+
+RULES: dict[str, tuple[Rule, ...]] = {_CRDS: (_establish,)}

@@ -1,0 +1,122 @@
+"""The server put together over a store, without a network: what the fixture, the simulator and HTTPS all run.
+
+It owns the registry, keeps it in step with the CustomResourceDefinitions in the store, and makes sure the
+namespaces that every cluster has are there.
+"""
+
+from collections.abc import Callable
+
+import msgspec
+
+from heliostat.embedded.access.token_requests import Issuer
+from heliostat.embedded.access.users import MASTERS, User
+from heliostat.embedded.kinds.first_objects import build_first_objects
+from heliostat.embedded.server.admission import Admission
+from heliostat.embedded.server.custom_resources import resources_of
+from heliostat.embedded.server.evictions import Evictions
+from heliostat.embedded.server.field_tracking import FieldTracking
+from heliostat.embedded.server.handler import ApiHandler, Authorize, PathHandler
+from heliostat.embedded.server.kind_admission import AdmissionOptions, KindAdmission
+from heliostat.embedded.server.messages import Answer, Request
+from heliostat.embedded.server.metadata import Authority
+from heliostat.embedded.server.node_backend import NodeBackend
+from heliostat.embedded.server.registry import Registry
+from heliostat.embedded.server.resources import Resource
+from heliostat.embedded.server.review_answers import ReviewAnswers
+from heliostat.embedded.server.server_paths import ServerPaths
+from heliostat.embedded.server.subresources import Subresources
+from heliostat.embedded.server.writes import AfterWrite, Guard, WriteOptions, Writer
+from heliostat.embedded.storage.errors import StorageError
+from heliostat.embedded.storage.keys import Key, Scope
+from heliostat.embedded.storage.store import Store
+from heliostat.kube.jsontree import JsonObject
+
+CRDS = "customresourcedefinitions.apiextensions.k8s.io"
+ADMIN = User("system:admin", groups=(MASTERS,))
+FIRST_NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
+
+
+class ApiCore:
+    def __init__(
+        self,
+        store: Store,
+        authority: Authority,
+        authorize: Authorize,
+        *,
+        on_bug: Callable[[BaseException], None],
+        other_paths: tuple[PathHandler, ...] = (),
+        listeners: tuple[AfterWrite, ...] = (),
+        reviews: ReviewAnswers | None = None,
+        guard: Guard | None = None,
+        with_previews: bool = False,
+        admission_options: AdmissionOptions | None = None,
+        node_backend: NodeBackend | None = None,
+        token_issuer: Issuer | None = None,
+    ) -> None:
+        self.store = store
+        self.registry = Registry(with_previews=with_previews)
+        self.authority = authority
+        kinds = KindAdmission(store, self._builtin("resourcequotas"), authority, on_bug, admission_options)
+        admission = Admission(store, self.registry, authority, kinds)
+        self._told = (admission.written, *listeners)
+        tracking = FieldTracking(self.registry, authority.now)
+        self.writer = Writer(store, authority, admission, self._written, tracking, guard)
+        paths = ServerPaths(self.registry, {"ping": lambda: "", "storage": self._storage_problem})
+        budgets = self._builtin("poddisruptionbudgets", "policy")
+        evictions = Evictions(store, self.writer, authority, self._builtin("pods"), budgets)
+        self._handler = ApiHandler(
+            store,
+            self.registry,
+            self.writer,
+            authorize,
+            other_paths=(*other_paths, paths.handle),
+            reviews=reviews,
+            on_bug=on_bug,
+            now=authority.now,
+            tracking=tracking,
+            subresources=Subresources(
+                store, self.writer, evictions, authority.now, backend=node_backend, issuer=token_issuer
+            ),
+        )
+        for record in store.page(Scope(CRDS)).records:
+            crd = msgspec.json.decode(record.body)
+            self.registry.serve_custom(record.key.name, resources_of(crd))
+
+    def _builtin(self, plural: str, group: str = "", version: str = "v1") -> Resource:
+        resource = self.registry.find(group, version, plural)
+        if resource is None:
+            raise RuntimeError(f"the table of core kinds has no {plural}")
+        return resource
+
+    async def bootstrap(self) -> None:
+        """What a new cluster has before anybody asks for anything."""
+        resource = self.registry.find("", "v1", "namespaces")
+        if resource is None:
+            raise RuntimeError("the table of core kinds has no Namespace")
+        for name in FIRST_NAMESPACES:
+            if self.store.get(Key(resource.storage_name, "", name)) is None:
+                tree = {"kind": "Namespace", "apiVersion": "v1", "metadata": {"name": name}}
+                await self.writer.create(tree, resource, "", WriteOptions())
+        for tree in build_first_objects():
+            await self._create_if_absent(tree)
+
+    async def _create_if_absent(self, tree: JsonObject) -> None:
+        resource = self.registry.find_kind(tree["apiVersion"], tree["kind"])
+        if resource is None:
+            raise RuntimeError(f"the table of core kinds has no {tree['kind']}")
+        namespace = tree["metadata"].get("namespace", "")
+        if self.store.get(Key(resource.storage_name, namespace, tree["metadata"]["name"])) is None:
+            await self.writer.create(tree, resource, namespace, WriteOptions())
+
+    def _written(self, tree: JsonObject, resource: Resource, *, deleted: bool) -> None:
+        for tell in self._told:
+            tell(tree, resource, deleted=deleted)
+
+    def _storage_problem(self) -> str:
+        try:
+            return "" if self.store.revision >= 0 else "unreachable"
+        except StorageError as error:
+            return str(error)
+
+    async def handle(self, request: Request) -> Answer:
+        return await self._handler.handle(request)

@@ -1,0 +1,116 @@
+"""What the server itself writes into an object's metadata, and what it keeps from the object before.
+
+Rules: uid, creationTimestamp, generation and deletionTimestamp are the server's alone; a name is the client's or
+made from generateName; the spec's change raises the generation. Everything here works on trees that the caller
+owns.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from msgspec import Struct
+
+from heliostat.embedded.server.errors import RefusedError, bad_request, conflict
+from heliostat.embedded.server.resources import Resource
+from heliostat.kube.jsontree import JsonObject
+from heliostat.kube.timestamps import format_timestamp
+
+SUFFIX_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
+_LONGEST_GENERATED = 58  # of the prefix: 63 less the suffix
+_SERVERS = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation")
+
+
+class Authority(Struct, frozen=True):
+    """Where time and chance come from; handed in, so that a simulated server is deterministic."""
+
+    now: Callable[[], float]
+    new_uid: Callable[[], str]
+    random_index: Callable[[int], int]  # below the given number
+
+
+def own_metadata(tree: JsonObject) -> JsonObject:
+    metadata = tree.get("metadata")
+    if metadata is None:
+        metadata = tree["metadata"] = {}
+    if not isinstance(metadata, dict):
+        raise bad_request("metadata is not an object")
+    return metadata
+
+
+def check_namespace(tree: JsonObject, resource: Resource, namespace: str) -> None:
+    metadata = own_metadata(tree)
+    if not resource.is_namespaced:
+        if metadata.get("namespace"):
+            raise bad_request("namespace may not be set on a cluster-scoped object")
+        return
+    given = metadata.get("namespace")
+    if given and given != namespace:
+        raise bad_request("the namespace of the provided object does not match the namespace sent on the request")
+    metadata["namespace"] = namespace
+
+
+def prepare_new(tree: JsonObject, authority: Authority, *, tracks_generation: bool, keeps_owners: bool = False) -> None:
+    """Metadata of an object that is about to be created; ``keeps_owners``: managedFields are the server's own."""
+    metadata = own_metadata(tree)
+    if metadata.get("resourceVersion"):
+        raise bad_request("resourceVersion should not be set on objects to be created")
+    for key in (*_SERVERS, *(() if keeps_owners else ("managedFields",)), "selfLink", "resourceVersion"):
+        metadata.pop(key, None)
+    if not metadata.get("name") and metadata.get("generateName"):
+        prefix = str(metadata["generateName"])[:_LONGEST_GENERATED]
+        indices = (authority.random_index(len(SUFFIX_ALPHABET)) for _ in range(5))
+        metadata["name"] = prefix + "".join(SUFFIX_ALPHABET[index] for index in indices)
+    metadata["uid"] = authority.new_uid()
+    metadata["creationTimestamp"] = format_timestamp(authority.now())
+    if tracks_generation:
+        metadata["generation"] = 1
+
+
+def carry_over(new: JsonObject, old: JsonObject) -> None:
+    """What an update cannot change."""
+    metadata, before = own_metadata(new), old["metadata"]
+    for key in _SERVERS:
+        if key in before:
+            metadata[key] = before[key]
+        else:
+            metadata.pop(key, None)
+    metadata.pop("selfLink", None)
+
+
+def raise_generation(new: JsonObject, old: JsonObject, *, is_custom: bool) -> None:
+    """A changed spec is a new generation; of a custom resource everything but metadata and status is its spec."""
+    metadata, before = new["metadata"], old["metadata"]
+    if "generation" not in before:
+        return
+    metadata["generation"] = before["generation"]
+    if _desired_part(new, is_custom=is_custom) != _desired_part(old, is_custom=is_custom):
+        metadata["generation"] = before["generation"] + 1
+
+
+def _desired_part(tree: JsonObject, *, is_custom: bool) -> Any:
+    if is_custom or "spec" not in tree:
+        return {key: value for key, value in tree.items() if key not in ("metadata", "status")}
+    if tree.get("kind") == "Deployment":  # whose rollouts are annotated
+        return tree["spec"], tree["metadata"].get("annotations")
+    return tree["spec"]
+
+
+def check_name_of(tree: JsonObject, name: str) -> None:
+    given = own_metadata(tree).get("name")
+    if given is None or given == "":
+        own_metadata(tree)["name"] = name
+    elif given != name:
+        raise bad_request(f"the name of the object ({given}) does not match the name on the URL ({name})")
+
+
+def is_deleted_now(tree: JsonObject) -> bool:
+    """A deletion that was waiting for finalizers or a grace period has nothing left to wait for."""
+    metadata = tree["metadata"]
+    if "deletionTimestamp" not in metadata or metadata.get("finalizers"):
+        return False
+    return not metadata.get("deletionGracePeriodSeconds")
+
+
+def conflicting_uid(resource: Resource, name: str, wanted: str, found: str) -> RefusedError:
+    why = f"Precondition failed: UID in precondition: {wanted}, UID in object meta: {found}"
+    return conflict(resource.plural, resource.group, name, why)

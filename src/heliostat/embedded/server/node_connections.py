@@ -1,0 +1,234 @@
+"""Requests that end on a node: which Pod, container, address and port they mean, and why they cannot be served.
+
+Rules: a Pod with several containers needs one named; a Pod without a node has no log yet and takes no commands; a
+Service is reached through its endpoints. Everything that can be refused is refused before the back end is asked.
+"""
+
+from typing import Any
+
+import msgspec
+
+from heliostat.embedded.access.refusals import RefusedError, bad_request, invalid, not_found
+from heliostat.embedded.kinds.address_rules import endpoint_ip_causes
+from heliostat.embedded.kinds.causes import NOT_NEGATIVE
+from heliostat.embedded.kinds.causes import invalid as invalid_value
+from heliostat.embedded.server.messages import Answer, Request, Response
+from heliostat.embedded.server.node_backend import Connection, LogOptions, NodeBackend, Proxied
+from heliostat.embedded.server.targets import Target
+from heliostat.embedded.storage.keys import Key, Scope
+from heliostat.embedded.storage.store import Store
+from heliostat.kube.jsontree import JsonObject
+
+NODE_PORT = 10250
+_SERVICE_LABEL = "kubernetes.io/service-name"
+_SLICES = "endpointslices.discovery.k8s.io"
+
+
+class NodeConnections:
+    def __init__(self, store: Store, backend: NodeBackend | None) -> None:
+        self._store = store
+        self._backend = backend
+
+    async def read_log(self, request: Request, target: Target) -> Answer:
+        options, causes = _read_log_options(request)
+        if causes:
+            raise invalid("PodLogOptions", "", target.name, causes)
+        pod = self._find("pods", target.namespace, target.name)
+        options = msgspec.structs.replace(options, container=choose_container(pod, options.container))
+        if not pod["spec"].get("nodeName"):
+            return Response(204, b"")
+        if self._backend is not None:
+            return await self._backend.read_log(pod, options)
+        address = self._node_address(pod)
+        place = f"containerLogs/{target.namespace}/{target.name}/{options.container}"
+        why = f'Get "https://{address}:{NODE_PORT}/{place}": {_refused(address, NODE_PORT)}'
+        raise RefusedError(500, "", why)
+
+    async def connect(self, request: Request, target: Target) -> Answer:
+        pod = self._find("pods", target.namespace, target.name)
+        container = ""
+        if target.subresource != "portforward":
+            container = choose_container(pod, request.parameter("container"))
+        if not pod["spec"].get("nodeName"):
+            raise bad_request(f"pod {target.name} does not have a host assigned")
+        if self._backend is None:
+            address = self._node_address(pod)
+            if "upgrade" not in request.headers.get("connection", "").lower():
+                raise bad_request("Upgrade request required")
+            raise RefusedError(500, "", f"error dialing backend: {_refused(address, NODE_PORT)}")
+        return await self._backend.connect(pod, _read_connection(request, target, container), request)
+
+    async def proxy_pod(self, request: Request, target: Target) -> Answer:
+        scheme, name, port = _split_name(target.name)
+        pod = self._find("pods", target.namespace, name)
+        address = (pod.get("status") or {}).get("podIP", "")
+        number = int(port) if port.isdecimal() else _first_port(pod)
+        if endpoint_ip_causes("", address):
+            raise bad_request("address not allowed")
+        return await self._proxy(Proxied(scheme=scheme, address=address, port=number, path=target.rest), request)
+
+    async def proxy_service(self, request: Request, target: Target) -> Answer:
+        scheme, name, port = _split_name(target.name)
+        if port.isdecimal():
+            port = self._port_name(target.namespace, name, int(port))
+        address, number = self._endpoint(target, name, port)
+        return await self._proxy(Proxied(scheme=scheme, address=address, port=number, path=target.rest), request)
+
+    async def proxy_node(self, request: Request, target: Target) -> Answer:
+        node = self._find("nodes", "", _split_name(target.name)[1])
+        if self._backend is not None:
+            return await self._backend.proxy_node(node, target.rest, request)
+        raise _unreachable(_preferred_address(node), NODE_PORT)
+
+    async def _proxy(self, proxied: Proxied, request: Request) -> Answer:
+        if self._backend is None:
+            raise _unreachable(proxied.address, proxied.port)
+        return await self._backend.proxy(proxied, request)
+
+    def _find(self, resource: str, namespace: str, name: str, *, shown: str = "") -> JsonObject:
+        record = self._store.get(Key(resource, namespace, name))
+        if record is None:
+            raise not_found(shown or resource, "", name)
+        tree: JsonObject = msgspec.json.decode(record.body)
+        return tree
+
+    def _node_address(self, pod: JsonObject) -> str:
+        # kube-apiserver speaks of Pods here, too, when it is the node that is missing
+        return _preferred_address(self._find("nodes", "", pod["spec"]["nodeName"], shown="pods"))
+
+    def _port_name(self, namespace: str, name: str, number: int) -> str:
+        service = self._find("services", namespace, name)
+        for port in service["spec"].get("ports") or ():
+            if port["port"] == number:
+                return str(port.get("name", ""))
+        why = f'no service port {number} found for service "{name}"'
+        raise RefusedError(503, "ServiceUnavailable", why)
+
+    def _endpoint(self, target: Target, name: str, port: str) -> tuple[str, int]:
+        found = self._old_endpoints(target.namespace, name) or self._slices(target.namespace, name)
+        if found is None:
+            raise not_found("services", "", name)
+        for addresses, ports in found:
+            number = next((each["port"] for each in ports if (each.get("name") or "") == port), None)
+            if addresses and number is not None:
+                return addresses[0], number
+        shown = target.name if found else name
+        raise RefusedError(503, "ServiceUnavailable", f'no endpoints available for service "{shown}"')
+
+    def _old_endpoints(self, namespace: str, name: str) -> list[tuple[list[str], list[Any]]] | None:
+        record = self._store.get(Key("endpoints", namespace, name))
+        if record is None:
+            return None
+        subsets = msgspec.json.decode(record.body).get("subsets") or []
+        return [
+            ([address["ip"] for address in subset.get("addresses") or ()], subset.get("ports") or [])
+            for subset in subsets
+        ]
+
+    def _slices(self, namespace: str, name: str) -> list[tuple[list[str], list[Any]]] | None:
+        records = self._store.page(Scope(_SLICES, namespace)).records
+        slices = [
+            msgspec.json.decode(record.body) for record in records if record.facts.labels.get(_SERVICE_LABEL) == name
+        ]
+        if not slices:
+            return None
+        return [(_ready_addresses(tree), tree.get("ports") or []) for tree in slices]
+
+
+def _ready_addresses(tree: JsonObject) -> list[str]:
+    ready = [
+        endpoint
+        for endpoint in tree.get("endpoints") or ()
+        if (endpoint.get("conditions") or {}).get("ready") is not False
+    ]
+    return [address for endpoint in ready for address in endpoint.get("addresses") or ()]
+
+
+def choose_container(pod: JsonObject, name: str) -> str:
+    spec, pod_name = pod["spec"], pod["metadata"]["name"]
+    parts = ("initContainers", "containers", "ephemeralContainers")
+    names = [container["name"] for part in parts for container in spec.get(part) or ()]
+    if name:
+        if name not in names:
+            raise bad_request(f"container {name} is not valid for pod {pod_name}")
+        return name
+    if len(names) != 1:
+        why = f"a container name must be specified for pod {pod_name}, choose one of: [{' '.join(names)}]"
+        raise bad_request(why)
+    return str(names[0])
+
+
+def _read_log_options(request: Request) -> tuple[LogOptions, list[Any]]:
+    numbers = {name: _read_number(request, name) for name in ("tailLines", "limitBytes", "sinceSeconds")}
+    causes = []
+    tail = numbers["tailLines"]
+    if tail is not None and tail < 0:
+        causes.append(invalid_value("tailLines", tail, NOT_NEGATIVE))
+    for name in ("limitBytes", "sinceSeconds"):
+        number = numbers[name]
+        if number is not None and number < 1:
+            causes.append(invalid_value(name, number, "must be greater than 0"))
+    options = LogOptions(
+        container=request.parameter("container"),
+        follow=request.flag("follow"),
+        previous=request.flag("previous"),
+        timestamps=request.flag("timestamps"),
+        since_seconds=numbers["sinceSeconds"],
+        since_time=request.parameter("sinceTime") or None,
+        tail_lines=tail,
+        limit_bytes=numbers["limitBytes"],
+    )
+    return options, causes
+
+
+def _read_number(request: Request, name: str) -> int | None:
+    text = request.parameter(name)
+    if not text:
+        return None
+    try:
+        return int(text)
+    except ValueError:
+        raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax') from None
+
+
+def _read_connection(request: Request, target: Target, container: str) -> Connection:
+    return Connection(
+        kind=target.subresource,
+        container=container,
+        command=tuple(request.query.get("command", ())),
+        stdin=request.flag("stdin"),
+        stdout=request.flag("stdout"),
+        stderr=request.flag("stderr"),
+        tty=request.flag("tty"),
+        ports=tuple(int(port) for port in request.query.get("ports", ()) if port.isdecimal()),
+    )
+
+
+def _split_name(text: str) -> tuple[str, str, str]:
+    """``[scheme:]name[:port]``."""
+    parts = text.split(":")
+    if len(parts) == 3:
+        return parts[0] or "http", parts[1], parts[2]
+    return "http", parts[0], parts[1] if len(parts) > 1 else ""
+
+
+def _first_port(pod: JsonObject) -> int:
+    ports = [port for container in pod["spec"].get("containers") or () for port in container.get("ports") or ()]
+    return int(ports[0]["containerPort"]) if ports else 80
+
+
+def _preferred_address(node: JsonObject) -> str:
+    addresses = (node.get("status") or {}).get("addresses") or []
+    for kind in ("Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP"):
+        for address in addresses:
+            if address.get("type") == kind:
+                return str(address["address"])
+    raise RefusedError(500, "", f"no preferred addresses found; known addresses: {addresses}")
+
+
+def _refused(address: str, port: int) -> str:
+    return f"dial tcp {address}:{port}: connect: connection refused"
+
+
+def _unreachable(address: str, port: int) -> RefusedError:
+    return RefusedError(503, "ServiceUnavailable", f"error trying to reach service: {_refused(address, port)}")

@@ -1,0 +1,118 @@
+"""What the server answers about itself: discovery, OpenAPI, health, version, and the list of these paths.
+
+Rules: answers follow the set of resources at once; a path of a served group that leads nowhere is a Status, any other
+unknown path is plain text, as kube-apiserver has it.
+"""
+
+from collections.abc import Mapping
+from hashlib import sha256
+
+from heliostat.embedded.server.aggregated_discovery import MEDIA_TYPE, build_aggregated, wants_aggregated
+from heliostat.embedded.server.discovery import (
+    Group,
+    build_group,
+    build_group_list,
+    build_resource_list,
+    build_versions,
+    groups_of,
+)
+from heliostat.embedded.server.errors import method_not_allowed, no_such_path
+from heliostat.embedded.server.health import TEXT, Check, answer_health, health_paths
+from heliostat.embedded.server.messages import Answer, Request, Response
+from heliostat.embedded.server.negotiation import Form, read_form
+from heliostat.embedded.server.openapi_answers import V2, V3, OpenApi, is_known, not_modified, tagged
+from heliostat.embedded.server.registry import Registry
+from heliostat.embedded.server.rendering import in_media
+from heliostat.embedded.server.version import build_version
+from heliostat.kube.jsontree import JsonObject, encode_json
+
+
+class ServerPaths:
+    """Ask it last: it answers every path that nobody else knows."""
+
+    def __init__(self, registry: Registry, checks: Mapping[str, Check]) -> None:
+        self._registry = registry
+        self._checks = checks
+        self._generation = -1
+        self._groups: dict[str, Group] = {}
+        self._openapi = OpenApi({})
+        self._aggregated: dict[str, bytes] = {}
+
+    async def handle(self, request: Request) -> Answer:
+        if request.method not in ("GET", "HEAD"):
+            raise method_not_allowed()
+        self._notice_changes()
+        first = request.path.split("/")[1]
+        if first in ("api", "apis"):
+            return self._answer_discovery(request, request.path.rstrip("/"))
+        if first == "openapi":
+            return await self._openapi.answer(request) or _page_not_found()
+        if request.path in ("/version", "/version/"):
+            return Response(200, _indented(build_version()))
+        if request.path == "/":
+            return Response(200, _indented({"paths": sorted(self._own_paths())}))
+        return answer_health(request, self._checks) or _page_not_found()
+
+    def _notice_changes(self) -> None:
+        if self._generation != self._registry.generation:
+            self._generation = self._registry.generation
+            self._groups = groups_of(self._registry)
+            self._openapi = OpenApi(self._groups)
+            self._aggregated.clear()
+
+    def _own_paths(self) -> list[str]:
+        found = ["/api", "/api/v1", "/apis", V2, V3, "/version", *health_paths(self._checks)]
+        for group in self._groups.values():
+            if group.name:
+                found += [f"/apis/{group.name}", *(f"/apis/{group.name}/{version}" for version in group.versions)]
+        return found
+
+    def _answer_discovery(self, request: Request, path: str) -> Answer:
+        if path in ("/api", "/apis") and wants_aggregated(request):
+            return self._answer_aggregated(request, path)
+        tree = self._discover(request, path)
+        if tree is None:
+            return self._answer_nowhere(path)
+        form = read_form(request)
+        plain = Response(200, encode_json(tree) + b"\n")
+        return plain if form.is_plain else in_media(plain, tree, form)
+
+    def _discover(self, request: Request, path: str) -> JsonObject | None:
+        match path.split("/")[1:]:
+            case ["api"]:
+                return build_versions(request.headers.get("host", "127.0.0.1"))
+            case ["apis"]:
+                return build_group_list(self._groups.values())
+            case ["api", "v1"]:
+                return build_resource_list(self._groups[""], "v1")
+            case ["apis", group] if group and group in self._groups:
+                return build_group(self._groups[group])
+            case ["apis", group, version] if group and version in self._versions(group):
+                return build_resource_list(self._groups[group], version)
+        return None
+
+    def _versions(self, group: str) -> Mapping[str, object]:
+        return self._groups[group].versions if group in self._groups else {}
+
+    def _answer_nowhere(self, path: str) -> Answer:
+        """Within a group that is served the resource is missing; elsewhere the page is."""
+        parts = path.split("/")[1:]
+        if parts[0] == "api" or (len(parts) > 1 and parts[1] and parts[1] in self._groups):
+            raise no_such_path()
+        return _page_not_found()
+
+    def _answer_aggregated(self, request: Request, path: str) -> Answer:
+        if path not in self._aggregated:
+            groups = [group for group in self._groups.values() if bool(group.name) == (path == "/apis")]
+            self._aggregated[path] = encode_json(build_aggregated(groups))
+        body = self._aggregated[path]
+        tag = sha256(body).hexdigest().upper()
+        return not_modified(tag, MEDIA_TYPE) if is_known(request, tag) else tagged(body, MEDIA_TYPE, tag, "public")
+
+
+def _indented(tree: JsonObject) -> bytes:
+    return in_media(Response(200, b""), tree, Form(pretty=True)).body
+
+
+def _page_not_found() -> Response:
+    return Response(404, b"404 page not found\n", TEXT)

@@ -1,0 +1,1 @@
+"""Objects as tables: the columns kubectl shows, for every built-in kind and for custom resources."""

@@ -1,0 +1,226 @@
+"""A whole API server: store, handlers, access and HTTPS put together, with a beginning and an end.
+
+``EmbeddedServer`` is what ``heliostat apiserver`` and the test fixture both run. With a data directory everything
+survives the process; without one everything ends with it.
+"""
+
+import asyncio
+import random
+import time
+import uuid
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Self
+
+import msgspec
+from msgspec import Struct
+
+from heliostat.embedded.access.attributes import Attributes, build_forbidden
+from heliostat.embedded.access.authenticate import Authenticator, refuse_impersonation
+from heliostat.embedded.access.certificates import build_client_certificate, server_names
+from heliostat.embedded.access.default_roles import plan_defaults
+from heliostat.embedded.access.escalation import decide_write
+from heliostat.embedded.access.hidden import Hidden
+from heliostat.embedded.access.identity import Identity, load_identity, new_identity
+from heliostat.embedded.access.kubeconfig import build_kubeconfig
+from heliostat.embedded.access.listening import build_gate, refuse_exposure
+from heliostat.embedded.access.private_files import make_private_directory
+from heliostat.embedded.access.rbac import Policy
+from heliostat.embedded.access.service_account_tokens import Existing
+from heliostat.embedded.access.tls import build_server_context
+from heliostat.embedded.access.token_signing import TokenVerifier
+from heliostat.embedded.access.tokens import CheckToken, StaticTokens, check_each
+from heliostat.embedded.access.users import MASTERS, User
+from heliostat.embedded.server.core import ApiCore
+from heliostat.embedded.server.http import Doorkeeper, Handle, HttpServer
+from heliostat.embedded.server.messages import Request
+from heliostat.embedded.server.metadata import Authority
+from heliostat.embedded.server.resources import Resource
+from heliostat.embedded.server.review_answers import ReviewAnswers
+from heliostat.embedded.storage.compaction import keep_compacting
+from heliostat.embedded.storage.keys import Key, Scope
+from heliostat.embedded.storage.memory import MemoryJournal
+from heliostat.embedded.storage.retention import Retention
+from heliostat.embedded.storage.sqlite_file import Synchronous
+from heliostat.embedded.storage.sqlite_journal import SqliteJournal
+from heliostat.embedded.storage.store import Store
+from heliostat.kube.jsontree import JsonObject, encode_json
+from heliostat.kube.timestamps import parse_timestamp
+
+AUDIENCE = "https://kubernetes.default.svc.cluster.local"
+RBAC_GROUP = "rbac.authorization.k8s.io"
+RBAC_PLURALS = ("clusterroles", "clusterrolebindings", "roles", "rolebindings")
+ADMIN_NAME = "heliostat-admin"
+
+
+class ServerOptions(Struct, frozen=True, kw_only=True):
+    data: Path | None = None  # None: in memory
+    host: str = "127.0.0.1"
+    port: int = 0
+    synchronous: Synchronous = "FULL"
+    retention: Retention = Retention()
+    with_previews: bool = False  # serve alpha and beta versions of built-in kinds too
+    tokens: tuple[tuple[Hidden, User], ...] = ()  # bearer tokens that are accepted besides client certificates
+
+
+class EmbeddedServer:
+    def __init__(
+        self,
+        options: ServerOptions,
+        *,
+        on_bug: Callable[[BaseException], None],
+        around: Callable[[Handle], Handle] | None = None,
+    ) -> None:
+        """``around`` may put something between the network and the handlers; tests put faults there."""
+        self._options = options
+        self._on_bug = on_bug
+        self._around = around
+        self._ends = AsyncExitStack()
+        self._policy = Policy()
+        self.port = 0
+
+    async def __aenter__(self) -> Self:
+        try:
+            await self._start()
+        except BaseException:
+            await self._ends.aclose()
+            raise
+        return self
+
+    async def __aexit__(self, *_exception: object) -> None:
+        await self._ends.aclose()
+
+    @property
+    def address(self) -> str:
+        return f"https://{self._options.host}:{self.port}"
+
+    def build_kubeconfig(self, user: str = ADMIN_NAME, groups: tuple[str, ...] = (MASTERS,)) -> Hidden:
+        """A kubeconfig with a client certificate for this user, signed by our own authority."""
+        client = build_client_certificate(self._identity.authority, user, groups, time.time())
+        return build_kubeconfig(self.address, self._identity.authority.certificate, client)
+
+    async def wait_ended(self) -> BaseException:
+        """Until the store has failed; the process must then exit and start again."""
+        return await self.store.wait_ended()
+
+    async def _start(self) -> None:
+        options = self._options
+        refusal = refuse_exposure(options.host, has_tls=True, has_authentication=True)
+        if refusal is not None:
+            raise refusal
+        self._identity = self._load_identity()
+        self.store = await self._ends.enter_async_context(Store(self._open_journal()))
+        check_token = self._build_token_check()
+        self._authenticator = Authenticator(check_token, (AUDIENCE,))
+        self.core = ApiCore(
+            self.store,
+            _system_authority(),
+            self._authorize,
+            on_bug=self._on_bug,
+            listeners=(self._notice,),
+            guard=self._guard_rights,
+            with_previews=options.with_previews,
+            reviews=ReviewAnswers(self._policy, check_token, (AUDIENCE,), time.time),
+        )
+        for plural in RBAC_PLURALS:
+            for record in self.store.page(Scope(f"{plural}.{RBAC_GROUP}")).records:
+                self._policy.put(msgspec.json.decode(record.body))
+        await self.core.bootstrap()
+        await self._bootstrap_roles()
+        self._start_compaction()
+        await self._listen()
+
+    def _open_journal(self) -> MemoryJournal | SqliteJournal:
+        if self._options.data is None:
+            return MemoryJournal()
+        return SqliteJournal(self._options.data / "state.db", self._options.synchronous)
+
+    def _load_identity(self) -> Identity:
+        now = time.time()
+        extra = (self._options.host,)
+        if self._options.data is None:
+            return new_identity(now, extra)
+        make_private_directory(self._options.data)
+        return load_identity(self._options.data / "keys", now, extra)
+
+    def _build_token_check(self) -> CheckToken:
+        """Static tokens, then those of ServiceAccounts that are still there."""
+        static = StaticTokens(self._options.tokens, (AUDIENCE,))
+        verifier = TokenVerifier((self._identity.signing_key,), AUDIENCE, self._find_bound)
+        return check_each(static.check, verifier.check)
+
+    def _find_bound(self, resource: str, namespace: str, name: str) -> Existing | None:
+        record = self.store.get(Key(resource, namespace, name))
+        if record is None:
+            return None
+        metadata = msgspec.json.decode(record.body)["metadata"]
+        deleted = metadata.get("deletionTimestamp")
+        return Existing(metadata["uid"], parse_timestamp(deleted) if deleted else None)
+
+    def _start_compaction(self) -> None:
+        task = asyncio.create_task(keep_compacting(self.store, self._options.retention))
+        self._ends.push_async_callback(_cancel, task)
+
+    async def _listen(self) -> None:
+        names = (*server_names((self._options.host,)), "localhost")
+        doorkeeper = Doorkeeper(self._authenticator, build_gate(names), refuse_impersonation, time.time)
+        handle = self._around(self.core.handle) if self._around else self.core.handle
+        server = HttpServer(handle, doorkeeper)
+        tls = build_server_context(self._identity.server, self._identity.authority.certificate)
+        self.port = await server.start(self._options.host, self._options.port, tls)
+        self._ends.push_async_callback(server.stop)
+
+    def _authorize(self, user: User, attributes: Attributes) -> None:
+        decision = self._policy.decide(user, attributes)
+        if not decision.allowed:
+            raise build_forbidden(user, attributes, decision.reason)
+
+    def _guard_rights(self, user: User, resource: Resource, new: JsonObject, old: JsonObject | None) -> None:
+        """Nobody gives rights that they do not have."""
+        if resource.group == RBAC_GROUP:
+            namespace = new["metadata"].get("namespace", "")
+            refused = decide_write(self._policy, user, namespace, {**new, "kind": resource.kind}, old)
+            if refused is not None:
+                raise refused
+
+    def _notice(self, tree: JsonObject, resource: Resource, *, deleted: bool) -> None:
+        """Rights change with the write that changes them."""
+        if resource.group != RBAC_GROUP:
+            return
+        if deleted:
+            metadata = tree["metadata"]
+            self._policy.remove(resource.kind, metadata.get("namespace", ""), metadata["name"])
+        else:
+            self._policy.put({**tree, "kind": resource.kind})
+
+    async def _bootstrap_roles(self) -> None:
+        existing = {}
+        for plural in ("clusterroles", "clusterrolebindings"):
+            for record in self.store.page(Scope(f"{plural}.{RBAC_GROUP}")).records:
+                tree = msgspec.json.decode(record.body)
+                existing[(tree["kind"], tree["metadata"]["name"])] = tree
+        admin = User(ADMIN_NAME, groups=(MASTERS,))
+        for tree in plan_defaults(existing):
+            plural = "clusterroles" if tree["kind"] == "ClusterRole" else "clusterrolebindings"
+            path = f"/apis/{RBAC_GROUP}/v1/{plural}"
+            is_new = (tree["kind"], tree["metadata"]["name"]) not in existing
+            request = Request(
+                method="POST" if is_new else "PUT",
+                path=path if is_new else f"{path}/{tree['metadata']['name']}",
+                user=admin,
+                body=encode_json(tree),
+            )
+            answer = await self.core.handle(request)
+            if answer.status >= 400:
+                raise RuntimeError(f"cannot make the default {tree['kind']} {tree['metadata']['name']}: {answer}")
+
+
+async def _cancel(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+def _system_authority() -> Authority:
+    chance = random.SystemRandom()
+    return Authority(now=time.time, new_uid=lambda: str(uuid.uuid4()), random_index=chance.randrange)

@@ -1,0 +1,119 @@
+"""The writer thread: the only user of the connection once the store is open.
+
+Rules: whatever has arrived while a commit was under way is the next group; a group is told durable after its commit, in
+order; the first error is told once and ends the thread. Old rows are deleted a few at a time between groups, so that
+compaction never keeps a write waiting for long.
+"""
+
+import asyncio
+import sqlite3
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from itertools import islice
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import Any, TypeAlias
+
+from msgspec import Struct
+
+from heliostat.embedded.storage.records import Event
+from heliostat.embedded.storage.sqlite_rows import GROUP_MAX, delete_rows, insert_events
+
+DELETE_MAX = 128
+
+
+class Compaction(Struct, frozen=True):
+    revision: int
+    obsolete: Sequence[int]
+
+
+class Stop(Struct, frozen=True):
+    pass
+
+
+Work: TypeAlias = Event | Compaction | Stop
+
+
+class SqliteWriter:
+    """Owns the connection: closes it when it stops or fails."""
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        obsolete: Sequence[int],
+        durable: Callable[[int], None],
+        failed: Callable[[BaseException], None],
+    ) -> None:
+        self._connection = connection
+        self._obsolete = dict.fromkeys(obsolete)
+        self._durable = durable
+        self._failed = failed
+        self._loop = asyncio.get_running_loop()
+        self._finished = self._loop.create_future()
+        self._work: SimpleQueue[Work] = SimpleQueue()
+        # A daemon, so that a process may exit without closing: what was acknowledged is on disk.
+        Thread(target=self._run, name="heliostat-storage", daemon=True).start()
+
+    def put(self, work: Work) -> None:
+        self._work.put(work)
+
+    async def stop(self) -> None:
+        self._work.put(Stop())
+        await asyncio.shield(self._finished)
+
+    def _run(self) -> None:
+        try:
+            while self._work_once():
+                pass
+            _end_cleanly(self._connection)
+        except BaseException as error:
+            self._tell(self._failed, error)
+            if not isinstance(error, sqlite3.Error):
+                raise
+        finally:
+            with suppress(sqlite3.Error):  # after a failure there is nobody left to tell
+                self._connection.close()
+            self._tell(self._finished.set_result, None)
+
+    def _work_once(self) -> bool:
+        """Commit a group, begin a compaction or delete some rows; whether to go on."""
+        group, other = self._gather()
+        if group:
+            insert_events(self._connection, group)
+            self._tell(self._durable, group[-1].revision)
+        if isinstance(other, Compaction):
+            # First the mark, then the rows: a crash in between leaves rows to delete, never a history with holes.
+            self._connection.execute("UPDATE state SET compacted = ?", (other.revision,))
+            self._obsolete.update(dict.fromkeys(other.obsolete))
+        if self._obsolete:
+            self._delete_some()
+        return not isinstance(other, Stop)
+
+    def _gather(self) -> tuple[list[Event], Work | None]:
+        """The events at hand, up to a full group, and what came after them if it is something else."""
+        group: list[Event] = []
+        with suppress(Empty):
+            work = self._work.get(block=not self._obsolete)
+            while isinstance(work, Event):
+                group.append(work)
+                if len(group) == GROUP_MAX:
+                    return group, None
+                work = self._work.get_nowait()
+            return group, work
+        return group, None
+
+    def _delete_some(self) -> None:
+        some = tuple(islice(self._obsolete, DELETE_MAX))
+        delete_rows(self._connection, some)
+        for revision in some:
+            del self._obsolete[revision]
+
+    def _tell(self, callback: Callable[..., Any], argument: object) -> None:
+        with suppress(RuntimeError):  # the loop is closed: nobody listens any more
+            self._loop.call_soon_threadsafe(callback, argument)
+
+
+def _end_cleanly(connection: sqlite3.Connection) -> None:
+    """Everything is on disk from here on, whatever the commits before promised."""
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("UPDATE state SET unsynced_boot = ''")

@@ -1,0 +1,147 @@
+"""Build the parts of a real Kubernetes control plane, the yardstick of the embedded one, and say where they are.
+
+``python -m tools.kubernetes.build [PART ...]`` makes what is missing (kube-apiserver and etcd unless parts are named)
+and prints the path of each. A part is looked for in KUBEBUILDER_ASSETS and in the cache (HELIOSTAT_KUBERNETES, or the
+user's cache directory); etcd also in PATH, if it is new enough for the server to stream lists. What is nowhere is built
+from its Go module, which comes through the Go module proxy alone. Nothing is installed and nothing is started here.
+"""
+
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+KUBERNETES = "1.34.4"
+ETCD = "3.6.4"  # what Kubernetes 1.34 ships with
+OLDEST_ETCD = (3, 5, 13)  # before, it cannot tell kube-apiserver that nothing has happened
+KWOK = "0.8.0"
+NEEDED = ("kube-apiserver", "etcd")
+PARTS = (*NEEDED, "kube-controller-manager", "kube-scheduler", "kwok")
+PACKAGES = {
+    "kube-apiserver": "k8s.io/kubernetes/cmd/kube-apiserver",
+    "kube-controller-manager": "k8s.io/kubernetes/cmd/kube-controller-manager",
+    "kube-scheduler": "k8s.io/kubernetes/cmd/kube-scheduler",
+    "etcd": "go.etcd.io/etcd/server/v3",
+    "kwok": "sigs.k8s.io/kwok/cmd/kwok",
+}
+STAGES = ("pod/fast", "node/fast", "node/heartbeat-with-lease")  # what kwok's simulated nodes do
+
+
+class BuildError(Exception):
+    """A part cannot be found or made; the text says what to do."""
+
+
+def cache_directory() -> Path:
+    named = os.environ.get("HELIOSTAT_KUBERNETES")
+    if named:
+        return Path(named)
+    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(cache) / "heliostat" / "kubernetes" / f"v{KUBERNETES}"
+
+
+def find(part: str) -> Path | None:
+    """Where a part is, or None."""
+    assets = os.environ.get("KUBEBUILDER_ASSETS")
+    candidates = [Path(assets) / part] if assets else []
+    candidates.append(cache_directory() / part)
+    found = next((path for path in candidates if os.access(path, os.X_OK) and path.is_file()), None)
+    return _find_etcd() if found is None and part == "etcd" else found
+
+
+def _find_etcd() -> Path | None:
+    found = shutil.which("etcd")
+    if found is None:
+        return None
+    version = re.search(r"Version: (\d+)\.(\d+)\.(\d+)", _run([found, "--version"], Path("/")))
+    is_new = version is not None and tuple(int(part) for part in version.groups()) >= OLDEST_ETCD
+    return Path(found) if is_new else None
+
+
+def provide(part: str) -> Path:
+    """Where a part is; it is made if it is nowhere."""
+    if part not in PARTS:
+        raise BuildError(f"there is no part {part!r}: choose from {', '.join(PARTS)}")
+    found = find(part)
+    if found is not None:
+        return found
+    builders = {"etcd": _build_etcd, "kwok": _build_kwok}
+    return builders[part]() if part in builders else _build_kubernetes(part)
+
+
+def _build_etcd() -> Path:
+    modules = _modules_directory("etcd")
+    _run(["go", "mod", "edit", f"-require=go.etcd.io/etcd/server/v3@v{ETCD}"], modules)
+    return _go_build("etcd", modules, "")
+
+
+def _build_kubernetes(part: str) -> Path:
+    """The module's staging parts are published as modules of their own, under the matching v0 version."""
+    modules = _modules_directory("kubernetes")
+    module = f"k8s.io/kubernetes@v{KUBERNETES}"
+    described = _run(["go", "mod", "download", "-json", module], modules)
+    replaced = re.findall(r"(k8s\.io/[a-z0-9-]+) => \./staging", Path(json.loads(described)["GoMod"]).read_text())
+    edits = [f"-replace={name}={name}@v0.{KUBERNETES.removeprefix('1.')}" for name in sorted(set(replaced))]
+    _run(["go", "mod", "edit", f"-require={module}", *edits], modules)
+    stamp = "k8s.io/component-base/version"
+    major, minor, _ = KUBERNETES.split(".")
+    flags = f"-X {stamp}.gitVersion=v{KUBERNETES} -X {stamp}.gitMajor={major} -X {stamp}.gitMinor={minor}"
+    return _go_build(part, modules, flags)
+
+
+def _build_kwok() -> Path:
+    modules = _modules_directory("kwok")
+    _run(["go", "mod", "edit", f"-require=sigs.k8s.io/kwok@v{KWOK}"], modules)
+    built = _go_build("kwok", modules, "")
+    source = Path(_run(["go", "list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/kwok"], modules).strip())
+    files = [path for stage in STAGES for path in sorted((source / "kustomize" / "stage" / stage).glob("*.yaml"))]
+    stages = [path.read_text() for path in files if path.stem != "kustomization"]
+    (cache_directory() / "stages.yaml").write_text("---\n".join(stages))
+    return built
+
+
+def _modules_directory(name: str) -> Path:
+    """An own module that requires the one to build, so that no source tree is needed."""
+    directory = cache_directory() / "modules" / name
+    directory.mkdir(parents=True, exist_ok=True)
+    if not (directory / "go.mod").exists():
+        _run(["go", "mod", "init", f"heliostat/{name}"], directory)
+    return directory
+
+
+def _go_build(part: str, modules: Path, flags: str) -> Path:
+    target = cache_directory() / part
+    unfinished = target.with_suffix(".unfinished")
+    _run(["go", "build", "-ldflags", f"-s -w {flags}", "-o", str(unfinished), PACKAGES[part]], modules)
+    unfinished.rename(target)
+    return target
+
+
+def _run(command: Sequence[str], directory: Path) -> str:
+    if shutil.which(command[0]) is None:
+        raise BuildError(f"{command[0]} is not here: install it, or set KUBEBUILDER_ASSETS to a directory of binaries")
+    environment = {**os.environ, "CGO_ENABLED": "0", "GOFLAGS": f"-mod=mod {os.environ.get('GOFLAGS', '')}".strip()}
+    done = subprocess.run(command, cwd=directory, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise BuildError(f"{' '.join(command)} failed:\n{done.stderr.strip()[-2000:]}")
+    return done.stdout
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description="Build the parts of a real Kubernetes control plane.")
+    parser.add_argument("parts", nargs="*", default=list(NEEDED), metavar="PART", help=f"of {', '.join(PARTS)}")
+    try:
+        for part in parser.parse_args(arguments).parts:
+            print(f"{part}: {provide(part)}", flush=True)
+    except BuildError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
