@@ -11,10 +11,10 @@ export UV_PYTHON_DOWNLOADS = never
 export PYTHONDONTWRITEBYTECODE ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick check format bench snapshots reference schemas clean
+.PHONY: help demo test quick check format conformance-real conformance-record soak bench snapshots reference schemas clean
 
 help: ## list the targets
-	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-9s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-18s %s\n", $$1, $$2}'
 
 demo: $(READY) ## validate, render and plan an example RayCluster, no cluster needed
 	@$(BIN)/python tools/demo.py
@@ -34,6 +34,16 @@ check: $(READY) ## linter, formatter, strict types, layers
 format: $(READY) ## write the formatter's and the linter's fixes
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+conformance-real: $(READY) ## compare the embedded server with a real kube-apiserver, built from Go modules (minutes)
+	PYTHONPATH=tests:. $(BIN)/python -m conformance real
+
+conformance-record: $(READY) ## keep the answers of a real kube-apiserver again
+	PYTHONPATH=tests:. $(BIN)/python -m conformance record
+	PYTHONPATH=tests:. $(BIN)/python -m conformance kubectl --record
+
+soak: $(READY) ## kill the server 500 times in the middle of writes, with longer laws
+	HELIOSTAT_KILLS=500 $(BIN)/pytest -q tests/embedded/test_server_kill.py tests/embedded/storage/test_kill.py
 
 bench: $(READY) ## every benchmark; each prints a ratio measured in the same run
 	@for file in bench/[a-z]*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done

@@ -29,7 +29,7 @@ from tools.kubernetes.build import BuildError, cache_directory, provide
 from heliostat.embedded.access.certificates import Credential, build_authority, build_server_certificate
 from heliostat.embedded.access.private_keys import new_private_key, read_private_key
 
-SERVICE_RANGE = "10.96.0.0/16"
+SERVICE_RANGE = "10.96.0.0/12"
 READY_SECONDS = 120.0
 END_SECONDS = 10.0
 CONTROLLERS = ("kube-controller-manager", "kube-scheduler", "kwok")

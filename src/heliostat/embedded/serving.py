@@ -34,6 +34,7 @@ from heliostat.embedded.access.tokens import CheckToken, StaticTokens, check_eac
 from heliostat.embedded.access.users import MASTERS, User
 from heliostat.embedded.server.core import ApiCore
 from heliostat.embedded.server.http import Doorkeeper, Handle, HttpServer
+from heliostat.embedded.server.kind_admission import AdmissionOptions
 from heliostat.embedded.server.messages import Request
 from heliostat.embedded.server.metadata import Authority
 from heliostat.embedded.server.resources import Resource
@@ -60,6 +61,7 @@ class ServerOptions(Struct, frozen=True, kw_only=True):
     port: int = 0
     synchronous: Synchronous = "FULL"
     retention: Retention = Retention()
+    admission: AdmissionOptions = AdmissionOptions()
     with_previews: bool = False  # serve alpha and beta versions of built-in kinds too
     tokens: tuple[tuple[Hidden, User], ...] = ()  # bearer tokens that are accepted besides client certificates
 
@@ -121,6 +123,7 @@ class EmbeddedServer:
             listeners=(self._notice,),
             guard=self._guard_rights,
             with_previews=options.with_previews,
+            admission_options=options.admission,
             reviews=ReviewAnswers(self._policy, check_token, (AUDIENCE,), time.time),
         )
         for plural in RBAC_PLURALS:

@@ -31,12 +31,17 @@ class _Reader:
     def expect(self, *wanted: str) -> str:
         found = self.take()
         if found not in wanted:
-            self.fail(found, " or ".join(f"'{symbol}'" for symbol in wanted))
+            listed = " or ".join(f"'{symbol}'" for symbol in wanted)
+            words = f"unable to parse requirement: found '{found}', expected: {listed}"
+            if wanted == (",",):  # between two requirements
+                words = f"found '{found}', expected: ',' or 'end of string'"
+            self.fail(found, listed, words)
         return found
 
-    def fail(self, found: str, wanted: str) -> NoReturn:
+    def fail(self, found: str, wanted: str, server_words: str = "") -> NoReturn:
         here = f"'{found}'" if found else "the end"
-        raise SelectorError(f"the selector {self.text!r} has {here} where {wanted} should be", _EXAMPLE)
+        problem = f"the selector {self.text!r} has {here} where {wanted} should be"
+        raise SelectorError(problem, _EXAMPLE, server_words=server_words)
 
     def requirements(self) -> list[Requirement]:
         requirements = [self.requirement()]

@@ -19,11 +19,12 @@ from heliostat.kube.paths import Path, format_path
 class SelectorError(ValueError):
     """What is wrong with a selector and how to fix it; ``path`` leads into its object form."""
 
-    def __init__(self, problem: str, fix: str, path: Path = ()) -> None:
+    def __init__(self, problem: str, fix: str, path: Path = (), server_words: str = "") -> None:
         super().__init__(problem, fix, path)
         self.problem = problem
         self.fix = fix
         self.path = path
+        self.server_words = server_words  # how kube-apiserver says it, where that is known
 
     def __str__(self) -> str:
         where = f"{format_path(self.path)}: " if self.path else ""

@@ -37,6 +37,7 @@ class RefusedError(Exception):
         self.message = message
         self.details = details  # name, group, kind; without the causes
         self.causes = tuple(causes)
+        self.warnings: tuple[str, ...] = ()  # what the client is told besides
 
 
 def unauthorized() -> RefusedError:

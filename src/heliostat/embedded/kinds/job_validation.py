@@ -103,7 +103,7 @@ def _mode_causes(spec: JsonObject, path: str) -> Iterator[Cause]:
             yield invalid(f"{path}.parallelism", spec["parallelism"], why)
         if spec.get("completions") is not None and spec.get("maxFailedIndexes", 0) > spec["completions"]:
             why = "must be less than or equal to completions"
-            yield invalid(f"{path}.maxFailedIndexes", spec["maxFailedIndexes"], why)
+            yield invalid(f"{path}.maxFailedIndexes", spec.get("maxFailedIndexes", 0), why)
     elif mode in (None, "NonIndexed"):
         for name in ("backoffLimitPerIndex", "maxFailedIndexes"):
             if name in spec:

@@ -34,4 +34,14 @@ DOORS: dict[tuple[str, str], Door] = {
 
 
 def door_of(storage_name: str, subresource: str) -> Door | None:
-    return DOORS.get((storage_name, subresource))
+    door = DOORS.get((storage_name, subresource))
+    return None if door is None else lambda new, old: door(new, old) if _is_readable(new) else new
+
+
+def _is_readable(tree: JsonObject) -> bool:
+    """Whether there is a spec with lists of objects in it; anything else is refused when its types are read."""
+    spec = tree.get("spec")
+    if not isinstance(spec, dict):
+        return spec is None
+    parts = [spec.get(name) or [] for name in ("containers", "initContainers", "ephemeralContainers")]
+    return all(isinstance(part, list) and all(isinstance(each, dict) for each in part) for part in parts)

@@ -17,7 +17,7 @@ def keep_all_but_sizes(new: JsonObject, old: JsonObject) -> JsonObject:
     """The old Pod with the new one's sizes; a Pod with other containers is given back as it is, to be refused."""
     spec = dict(old["spec"])
     for part in ("containers", "initContainers"):
-        now, before = new["spec"].get(part) or [], old["spec"].get(part) or []
+        now, before = (new.get("spec") or {}).get(part) or [], old["spec"].get(part) or []
         names = [container.get("name") for container in now]
         if names != [container.get("name") for container in before]:
             return new

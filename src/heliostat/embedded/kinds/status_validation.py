@@ -25,7 +25,7 @@ def replicas_status_causes(tree: JsonObject, _old: JsonObject) -> Iterator[Cause
     whole = status.get("replicas", 0)
     for name in parts:
         if status.get(name, 0) > whole:
-            yield invalid(f"status.{name}", status[name], "cannot be greater than status.replicas")
+            yield invalid(f"status.{name}", status.get(name, 0), "cannot be greater than status.replicas")
     available = status.get("availableReplicas", 0)
     if available > status.get("readyReplicas", 0):
         ready = "status.readyReplicas" if kind == "StatefulSet" else "readyReplicas"
@@ -67,7 +67,7 @@ def job_status_causes(job: JsonObject, old: JsonObject) -> Iterator[Cause]:
         if status.get(name, 0) < before.get(name, 0):
             yield invalid(f"status.{name}", status.get(name, 0), f"cannot decrease the {name} counter")
     if status.get("ready", 0) > status.get("active", 0):
-        yield invalid("status.ready", status["ready"], "cannot set more ready pods than active")
+        yield invalid("status.ready", status.get("ready", 0), "cannot set more ready pods than active")
 
 
 def _true_conditions(status: JsonObject) -> set[str]:

@@ -75,6 +75,8 @@ def _empty(plan: Plan) -> Any:
         return plan.fit({}, [])
     if isinstance(plan, Integer):
         return 0
+    if isinstance(plan, QuantityText):
+        return "0"
     return "" if plan.plain is str or isinstance(plan, Base64) else None
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 
 from heliostat.embedded.kinds.container_defaults import fill_field_reference
-from heliostat.embedded.kinds.images import pull_policy
 from heliostat.kube.jsontree import JsonObject
 
 FILE_MODE = 0o644
@@ -46,11 +45,6 @@ def _fill_host_path(source: JsonObject) -> None:
     source.setdefault("type", "")
 
 
-def _fill_image(source: JsonObject) -> None:
-    if "pullPolicy" not in source:
-        source["pullPolicy"] = pull_policy(source.get("reference", ""))
-
-
 def _fill_ephemeral(source: JsonObject) -> None:
     template = source.get("volumeClaimTemplate")
     if template is not None:
@@ -63,6 +57,5 @@ _RULES: dict[str, Callable[[JsonObject], None]] = {
     "downwardAPI": _fill_downward,
     "projected": _fill_projected,
     "hostPath": _fill_host_path,
-    "image": _fill_image,
     "ephemeral": _fill_ephemeral,
 }

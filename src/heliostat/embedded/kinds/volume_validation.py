@@ -201,11 +201,6 @@ def _csi(source: JsonObject, path: str) -> Iterator[Cause]:
         yield required(f"{path}.driver")
 
 
-def _image(source: JsonObject, path: str) -> Iterator[Cause]:
-    if not source.get("reference"):
-        yield required(f"{path}.reference")
-
-
 # In the order in which they are judged: of several, the first is the volume's type.
 SOURCES: dict[str, SourceRule] = {
     "emptyDir": _empty_dir,
@@ -218,7 +213,6 @@ SOURCES: dict[str, SourceRule] = {
     "projected": _projected,
     "csi": _csi,
     "ephemeral": _ephemeral,
-    "image": _image,
 }
 _ORDER = {name: position for position, name in enumerate(SOURCES)}
 

@@ -89,17 +89,18 @@ def _columns(version: JsonObject) -> tuple[Column, ...]:
 
 def check_definition(crd: JsonObject) -> None:
     """What makes a CRD unusable; its schema as such is checked by its own kind's schema."""
-    spec, name = crd["spec"], crd["metadata"]["name"]
+    spec, name = crd["spec"], crd["metadata"].get("name", "")
+    versions = spec["versions"] or []
     causes: list[Cause] = []
     expected = f"{spec['names']['plural']}.{spec['group']}"
     if name != expected:
         message = f'Invalid value: "{name}": must be spec.names.plural+"."+spec.group'
         causes.append(Cause("FieldValueInvalid", message, "metadata.name"))
-    stored = [version["name"] for version in spec["versions"] if version.get("storage")]
+    stored = [version["name"] for version in versions if version.get("storage")]
     if len(stored) != 1:
         message = f"Invalid value: {len(stored)}: must have exactly one version marked as storage version"
         causes.append(Cause("FieldValueInvalid", message, "spec.versions"))
-    for index, version in enumerate(spec["versions"]):
+    for index, version in enumerate(versions):
         if not (version.get("schema") or {}).get("openAPIV3Schema"):
             field = f"spec.versions[{index}].schema.openAPIV3Schema"
             causes.append(Cause("FieldValueRequired", "Required value: schemas are required", field))

@@ -22,6 +22,11 @@ FOREGROUND = "foregroundDeletion"
 ORPHAN = "orphan"
 _POLICIES = ("Background", "Foreground", "Orphan")
 _POD_GRACE = 30
+_ORPHANING = frozenset({"jobs.batch", "replicationcontrollers"})
+ORPHANING_JOB = (
+    "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set"
+    " propagationPolicy=Orphan to suppress this warning"
+)
 
 
 class Preconditions(Struct, frozen=True, rename="camel"):
@@ -77,16 +82,16 @@ def check_preconditions(tree: JsonObject, resource: Resource, options: DeleteOpt
             f"Precondition failed: ResourceVersion in precondition: {wanted.resource_version},"
             f" ResourceVersion in object meta: {version}"
         )
-        raise conflict(resource.plural, resource.group, name, why)
+        raise conflict(resource.kind, resource.group, name, why)
 
 
 def mark_deleted(tree: JsonObject, resource: Resource, options: DeleteOptions, now: float) -> tuple[JsonObject, bool]:
     """The object after the deletion was asked for, and whether it goes now."""
     metadata = dict(tree["metadata"])
-    finalizers = _finalizers_after(metadata.get("finalizers") or [], options)
+    finalizers = _finalizers_after(metadata.get("finalizers") or [], resource, options)
     grace = _grace_period(tree, resource, options)
     if not finalizers and grace == 0:
-        return tree, True
+        return _last_look(tree, now) if resource.storage_name == "pods" else tree, True
     before = metadata.get("deletionGracePeriodSeconds")
     if "deletionTimestamp" not in metadata or (before is not None and grace < before):
         metadata["deletionTimestamp"] = format_timestamp(now + grace)
@@ -101,9 +106,24 @@ def mark_deleted(tree: JsonObject, resource: Resource, options: DeleteOptions, n
     return marked, False
 
 
-def _finalizers_after(finalizers: list[Any], options: DeleteOptions) -> list[Any]:
+def _last_look(pod: JsonObject, now: float) -> JsonObject:
+    """A Pod that goes at once still says that it was deleted."""
+    metadata = {**pod["metadata"], "deletionGracePeriodSeconds": 0}
+    if "deletionTimestamp" not in metadata:
+        metadata["deletionTimestamp"] = format_timestamp(now)
+        metadata["generation"] = metadata.get("generation", 0) + 1
+    return {**pod, "metadata": metadata}
+
+
+def orphans_by_default(resource: Resource, options: DeleteOptions) -> bool:
+    """Two old kinds leave their Pods behind unless they are told what to do with them."""
+    is_told = options.propagation_policy is not None or options.orphan_dependents is not None
+    return resource.storage_name in _ORPHANING and not is_told
+
+
+def _finalizers_after(finalizers: list[Any], resource: Resource, options: DeleteOptions) -> list[Any]:
     policy = options.propagation_policy
-    if options.orphan_dependents:
+    if options.orphan_dependents or orphans_by_default(resource, options):
         policy = "Orphan"
     wanted = {"Foreground": FOREGROUND, "Orphan": ORPHAN}.get(policy or "")
     others = [name for name in finalizers if name not in (FOREGROUND, ORPHAN)] if policy else list(finalizers)

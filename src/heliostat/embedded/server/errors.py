@@ -32,12 +32,12 @@ def already_exists(resource: str, group: str, name: str) -> RefusedError:
 
 
 def no_such_path() -> RefusedError:
-    return RefusedError(404, "NotFound", "the server could not find the requested resource")
+    return RefusedError(404, "NotFound", "the server could not find the requested resource", details={})
 
 
 def method_not_allowed() -> RefusedError:
     message = "the server does not allow this method on the requested resource"
-    return RefusedError(405, "MethodNotAllowed", message)
+    return RefusedError(405, "MethodNotAllowed", message, details={})
 
 
 def unsupported_media_type(supported: tuple[str, ...]) -> RefusedError:
@@ -74,4 +74,4 @@ def build_status(refused: RefusedError) -> JsonObject:
 
 
 def refusal_response(refused: RefusedError) -> Response:
-    return Response(refused.code, encode_json(build_status(refused)))
+    return Response(refused.code, encode_json(build_status(refused)), warnings=refused.warnings)

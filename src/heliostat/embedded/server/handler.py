@@ -15,11 +15,11 @@ from heliostat.embedded.access.users import User
 from heliostat.embedded.kinds.deletions import RETURNED_WHEN_DELETED
 from heliostat.embedded.server.bodies import check_object_kind, read_body
 from heliostat.embedded.server.builtin_kinds import CREATE_ONLY
-from heliostat.embedded.server.deletion import read_delete_options
+from heliostat.embedded.server.deletion import ORPHANING_JOB, orphans_by_default, read_delete_options
 from heliostat.embedded.server.errors import (
     MODIFIED,
+    Cause,
     RefusedError,
-    bad_request,
     conflict,
     invalid,
     method_not_allowed,
@@ -102,6 +102,8 @@ class ApiHandler:
         self._authorize(request.user, _attributes(verb, resource, target))
         if not target.subresource and verb not in resource.verbs:
             raise method_not_allowed()
+        if resource.is_namespaced and not target.namespace and verb not in ("list", "watch"):
+            raise method_not_allowed()
         form = read_form(request, is_watch=verb == "watch") if target.subresource not in CONNECTIONS else PLAIN
         answer = await self._special(request, resource, target, verb)
         if answer is None:
@@ -140,21 +142,26 @@ class ApiHandler:
                 tree = check_object_kind(read_body(request), resource)
                 if resource.plural in CREATE_ONLY:
                     return self._answer_review(tree, resource, target, request.user)
-                written = await self._writer.create(tree, resource, target.namespace, _write_options(request, target))
-                return _written(written, resource)
+                options = _write_options(request, target)
+                return await _told(self._writer.create(tree, resource, target.namespace, options), resource, options)
             case "update":
                 tree = check_object_kind(read_body(request), resource)
                 options = _write_options(request, target)
-                written = await self._writer.update(tree, resource, target.namespace, target.name, options)
-                return _written(written, resource)
+                writing = self._writer.update(tree, resource, target.namespace, target.name, options)
+                return await _told(writing, resource, options)
             case "patch":
                 return await self._patch(request, resource, target)
             case "delete":
                 how = read_delete_options(request)
-                written = await self._writer.delete(resource, target.namespace, target.name, how)
+                warnings = (ORPHANING_JOB,) if resource.kind == "Job" and orphans_by_default(resource, how) else ()
+                try:
+                    written = await self._writer.delete(resource, target.namespace, target.name, how)
+                except RefusedError as refused:
+                    refused.warnings = warnings
+                    raise
                 if written.deleted and resource.storage_name not in RETURNED_WHEN_DELETED:
-                    return Response(200, deleted_status(resource, written.body))
-                return Response(200, as_served(written.body, resource))
+                    return Response(200, deleted_status(resource, written.body), warnings=warnings)
+                return Response(200, as_served(written.body, resource), warnings=warnings)
             case "deletecollection":
                 return await self._delete_collection(request, resource, target)
         raise method_not_allowed()
@@ -169,9 +176,9 @@ class ApiHandler:
         options = _write_options(request, target)
         change = read_patch(request, resource)
         if isinstance(change, Apply):
-            return _written(await self._apply(change, resource, target, options), resource)
-        written = await self._writer.change(resource, target.namespace, target.name, change, options)
-        return _written(written, resource)
+            return await _told(self._apply(change, resource, target, options), resource, options)
+        writing = self._writer.change(resource, target.namespace, target.name, change, options)
+        return await _told(writing, resource, options)
 
     async def _apply(self, apply: Apply, resource: Resource, target: Target, options: WriteOptions) -> Written:
         """Change what is there, or create it; whoever was faster is met again."""
@@ -189,6 +196,7 @@ class ApiHandler:
                 if refused.code != 404 or target.subresource:
                     raise
             tree = change(None)
+            tree["metadata"].pop("resourceVersion", None)  # of an object that is gone
             check_name_of(tree, target.name)
             try:
                 return await self._writer.create(tree, resource, target.namespace, options)
@@ -243,20 +251,19 @@ def _attributes(verb: str, resource: Resource, target: Target) -> Attributes:
 
 
 def _write_options(request: Request, target: Target) -> WriteOptions:
+    kind = {"POST": "CreateOptions", "PUT": "UpdateOptions"}.get(request.method, "PatchOptions")
     dry_run = request.query.get("dryRun", [])
+    causes: list[Cause] = []
     if any(value != "All" for value in dry_run):
-        raise bad_request(
-            f'Invalid value: {encode_json(dry_run).decode()}: dryRun: Unsupported value: supported: "All"'
-        )
+        message = f'Unsupported value: {encode_json(dry_run).decode()}: supported values: "All"'
+        causes.append(Cause("FieldValueNotSupported", message, "dryRun"))
     validation = request.parameter("fieldValidation") or "Warn"
     if validation not in ("Strict", "Warn", "Ignore"):
-        raise bad_request(
-            f'fieldValidation: Unsupported value: "{validation}": supported values: "", "Ignore", "Strict", "Warn"'
-        )
+        message = f'Unsupported value: "{validation}": supported values: "", "Ignore", "Strict", "Warn"'
+        causes.append(Cause("FieldValueNotSupported", message, "fieldValidation"))
     manager = request.parameter("fieldManager")
-    causes = manager_causes(manager)
+    causes += manager_causes(manager)
     if causes:
-        kind = {"POST": "CreateOptions", "PUT": "UpdateOptions"}.get(request.method, "PatchOptions")
         raise invalid(kind, "meta.k8s.io", "", causes)
     return WriteOptions(
         dry_run=bool(dry_run),
@@ -267,6 +274,12 @@ def _write_options(request: Request, target: Target) -> WriteOptions:
     )
 
 
-def _written(written: Written, resource: Resource) -> Response:
+async def _told(writing: Awaitable[Written], resource: Resource, options: WriteOptions) -> Response:
+    """The answer to a write, with its warnings, also when it is refused."""
+    try:
+        written = await writing
+    except RefusedError as refused:
+        refused.warnings = tuple(options.warned)
+        raise
     body = as_served(written.body, resource)
-    return Response(201 if written.created else 200, body, warnings=written.warnings)
+    return Response(201 if written.created else 200, body, warnings=tuple(options.warned))

@@ -17,6 +17,10 @@ from heliostat.kube.timestamps import format_timestamp
 
 SUFFIX_ALPHABET = "bcdfghjklmnpqrstvwxz2456789"
 _LONGEST_GENERATED = 58  # of the prefix: 63 less the suffix
+_REPEATED_OWNERS = (
+    ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may reject"
+    " such requests as early as 1.24; please fix your requests"
+)
 _SERVERS = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "generation")
 
 
@@ -54,7 +58,12 @@ def prepare_new(tree: JsonObject, authority: Authority, *, tracks_generation: bo
     metadata = own_metadata(tree)
     if metadata.get("resourceVersion"):
         raise bad_request("resourceVersion should not be set on objects to be created")
-    for key in (*_SERVERS, *(() if keeps_owners else ("managedFields",)), "selfLink", "resourceVersion"):
+    dropped = {*_SERVERS, "managedFields", "selfLink", "resourceVersion"}
+    if keeps_owners:
+        dropped.discard("managedFields")
+    if not tracks_generation:
+        dropped.discard("generation")  # kube-apiserver keeps what the client says where it does not count itself
+    for key in dropped:
         metadata.pop(key, None)
     if not metadata.get("name") and metadata.get("generateName"):
         prefix = str(metadata["generateName"])[:_LONGEST_GENERATED]
@@ -95,6 +104,24 @@ def _desired_part(tree: JsonObject, *, is_custom: bool) -> Any:
     return tree["spec"]
 
 
+def drop_repeated_owners(tree: JsonObject) -> list[str]:
+    """Each owner once, in place; gives kube-apiserver's warning when one stood there twice."""
+    owners = tree["metadata"].get("ownerReferences")
+    if not isinstance(owners, list):
+        return []
+    unique: list[Any] = []
+    repeated: list[str] = []
+    for owner in owners:
+        if owner in unique and isinstance(owner, dict):
+            repeated.append(str(owner.get("uid", "")))
+        else:
+            unique.append(owner)
+    if not repeated:
+        return []
+    tree["metadata"]["ownerReferences"] = unique
+    return [f"{_REPEATED_OWNERS}; duplicate UID(s) observed: {', '.join(dict.fromkeys(repeated))}"]
+
+
 def check_name_of(tree: JsonObject, name: str) -> None:
     given = own_metadata(tree).get("name")
     if given is None or given == "":
@@ -113,4 +140,4 @@ def is_deleted_now(tree: JsonObject) -> bool:
 
 def conflicting_uid(resource: Resource, name: str, wanted: str, found: str) -> RefusedError:
     why = f"Precondition failed: UID in precondition: {wanted}, UID in object meta: {found}"
-    return conflict(resource.plural, resource.group, name, why)
+    return conflict(resource.kind, resource.group, name, why)

@@ -39,10 +39,13 @@ class Continue(Struct, frozen=True, rename={"version": "v", "revision": "rv"}):
 class Listed(Struct, frozen=True):
     page: Page
     selection: Selection
+    is_custom: bool = False
 
     @property
     def list_meta(self) -> JsonObject:
         meta: JsonObject = {"resourceVersion": str(self.page.revision)}
+        if self.is_custom:
+            meta["continue"] = ""  # kube-apiserver writes it for custom resources, empty or not
         if self.page.after is not None:
             meta["continue"] = _write_continue(self.page.revision, self.page.after)
             if self.selection.is_everything:
@@ -100,7 +103,7 @@ async def list_page(store: Store, resource: Resource, namespace: str, request: R
         ) from None
     except FutureRevisionError as error:
         raise too_large(error.requested, error.current) from None
-    return Listed(page, selection)
+    return Listed(page, selection, resource.is_custom)
 
 
 async def wait_until(store: Store, revision: int) -> None:

@@ -43,14 +43,20 @@ def _holds(term: FieldTerm, record: Record) -> bool:
     return (value == term.value) == term.is_equal
 
 
+def _unknown_field(field: str, resource: Resource) -> str:
+    if resource.selectable or resource.is_custom:
+        return f"field label not supported: {field}"
+    return f'"{field}" is not a known field selector: only "metadata.name", "metadata.namespace"'
+
+
 def read_selection(request: Request, resource: Resource) -> Selection:
     try:
         labels = parse_selector(request.parameter("labelSelector"))
         fields = parse_field_selector(request.parameter("fieldSelector"))
     except SelectorError as error:
-        raise bad_request(f"unable to parse requirement: {error.problem}") from None
+        raise bad_request(error.server_words or f"unable to parse requirement: {error.problem}") from None
     for term in fields.terms:
         if term.field not in _ALWAYS and term.field not in resource.selectable:
-            raise bad_request(f"field label not supported: {term.field}")
+            raise bad_request(_unknown_field(term.field, resource))
     names = [term.value for term in fields.terms if term.field == "metadata.name" and term.is_equal]
     return Selection(labels, fields, names[0] if names else "")

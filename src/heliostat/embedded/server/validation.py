@@ -6,49 +6,41 @@ Fields that the schema does not know are dropped, with a warning or a refusal if
 (fieldValidation).
 """
 
-from collections.abc import Sequence
-
 from heliostat.embedded.kinds.judging import changed_object_causes, new_object_causes
 from heliostat.embedded.kinds.registry import rules_of
 from heliostat.embedded.kinds.typed_form import TypedError, fit_type
-from heliostat.embedded.server.errors import Cause, RefusedError, bad_request, invalid
+from heliostat.embedded.server.errors import RefusedError, bad_request, invalid
 from heliostat.embedded.server.events_conversion import to_stored
 from heliostat.embedded.server.resources import Resource
+from heliostat.embedded.server.schema_causes import NOT_CHECKED, schema_causes, stops_rules
 from heliostat.kube.jsontree import JsonObject
-from heliostat.kube.paths import format_path
+from heliostat.kube.paths import Path
 from heliostat.kube.problems import Problem
 from heliostat.kube.schema import apply_defaults, check, prune
 
 STRICT, WARN, IGNORE = "Strict", "Warn", "Ignore"
 
-_REASONS = {
-    "schema.required": "FieldValueRequired",
-    "schema.enum": "FieldValueNotSupported",
-    "schema.duplicate": "FieldValueDuplicate",
-    "schema.type": "FieldValueTypeInvalid",
-}
 _UNKNOWN = "schema.unknown-field"
 
 
-def fit_to_kind(tree: JsonObject, resource: Resource, field_validation: str) -> tuple[str, ...]:
-    """Defaults in, unknown fields out, in place. Gives warnings; raises what makes the object unacceptable."""
+def fit_to_kind(tree: JsonObject, resource: Resource, field_validation: str, warned: list[str]) -> None:
+    """Defaults in, unknown fields out, in place. Adds warnings; raises what makes the object unacceptable."""
     if resource.definition:
-        return _fit_builtin(tree, resource, field_validation)
+        _fit_builtin(tree, resource, field_validation, warned)
+        return
     apply_defaults(tree, resource.schema, resource.definitions)
     problems = list(check(tree, resource.schema, (), resource.definitions))
     unknown = [problem for problem in problems if problem.rule == _UNKNOWN]
     errors = [problem for problem in problems if problem.severity == "error"]
-    warnings: tuple[str, ...] = ()
     if unknown:
-        warnings = _judge_unknown(unknown, field_validation)
+        warned += _judge_unknown(unknown, resource, field_validation)
         if not resource.preserves_unknown:
             prune(tree, resource.schema, resource.definitions)
     if errors:
-        raise _refuse(tree, resource, errors)
-    return warnings
+        raise _refuse_custom(tree, resource, errors)
 
 
-def _fit_builtin(tree: JsonObject, resource: Resource, field_validation: str) -> tuple[str, ...]:
+def _fit_builtin(tree: JsonObject, resource: Resource, field_validation: str, warned: list[str]) -> None:
     """As a typed server reads it. A kind without rules of its own is at least asked for what its schema requires."""
     rules = rules_of(resource.storage_name)
     missing = [] if rules.check_new is not None else _missing_fields(tree, resource)
@@ -59,12 +51,14 @@ def _fit_builtin(tree: JsonObject, resource: Resource, field_validation: str) ->
     texts = tuple(f'unknown field "{path}"' for path in unknown)
     if texts and field_validation == STRICT:
         raise bad_request(f"{_not_handled(resource)}: strict decoding error: {', '.join(texts)}")
+    if field_validation != IGNORE:
+        warned += texts
     if missing:
-        raise invalid(resource.kind, resource.group, tree["metadata"].get("name", ""), causes_of(missing))
+        causes = schema_causes(missing, tree, resource.schema, resource.definitions)
+        raise invalid(resource.kind, resource.group, str(tree["metadata"].get("name", "")), causes)
     if rules.fill_in is not None:
         rules.fill_in(tree)
     to_stored(tree, resource)
-    return texts if field_validation != IGNORE else ()
 
 
 def _not_handled(resource: Resource) -> str:
@@ -76,26 +70,24 @@ def _missing_fields(tree: JsonObject, resource: Resource) -> list[Problem]:
     return [problem for problem in problems if problem.rule == "schema.required"]
 
 
-def _judge_unknown(unknown: list[Problem], field_validation: str) -> tuple[str, ...]:
-    texts = tuple(f'unknown field "{format_path(problem.path)}"' for problem in unknown)
+def _judge_unknown(unknown: list[Problem], resource: Resource, field_validation: str) -> tuple[str, ...]:
+    texts = tuple(f'unknown field "{_plain_path(problem.path)}"' for problem in unknown)
     if field_validation == STRICT:
-        raise bad_request(f"strict decoding error: {', '.join(texts)}")
+        raise bad_request(f"{_not_handled(resource)}: strict decoding error: {', '.join(texts)}")
     return texts if field_validation != IGNORE else ()
 
 
-def _refuse(tree: JsonObject, resource: Resource, errors: list[Problem]) -> RefusedError:
-    return invalid(resource.kind, resource.group, tree["metadata"].get("name", ""), causes_of(errors))
+def _refuse_custom(tree: JsonObject, resource: Resource, errors: list[Problem]) -> RefusedError:
+    """All that is wrong with it at once, the CEL rules too where the object is sound enough to look at them."""
+    causes = schema_causes(errors, tree, resource.schema, resource.definitions)
+    if resource.rules is not None and resource.rules.compiled.root is not None:
+        causes += [NOT_CHECKED] if stops_rules(errors) else resource.rules.object_causes(tree, None)
+    return invalid(resource.kind, resource.group, str(tree["metadata"].get("name", "")), causes)
 
 
-def causes_of(problems: Sequence[Problem]) -> list[Cause]:
-    return [_cause(problem) for problem in problems]
-
-
-def _cause(problem: Problem) -> Cause:
-    field = format_path(problem.path)
-    if problem.rule == "schema.required":
-        return Cause("FieldValueRequired", "Required value", field)
-    return Cause(_REASONS.get(problem.rule, "FieldValueInvalid"), f"Invalid value: {field}: {problem.problem}", field)
+def _plain_path(path: Path) -> str:
+    """As kube-apiserver names unknown fields: whatever a key holds, it stands behind a dot."""
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).removeprefix(".")
 
 
 def check_object(tree: JsonObject, old: JsonObject | None, resource: Resource, subresource: str = "") -> None:

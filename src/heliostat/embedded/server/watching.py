@@ -167,7 +167,7 @@ class WatchLines:
         return b'{"type":"%b","object":%b}\n' % (kind.encode(), self._watched(body) if self._watched else body)
 
     def _bookmark(self, revision: int, annotations: dict[str, str]) -> bytes:
-        metadata: JsonObject = {"resourceVersion": str(revision), "creationTimestamp": None}
+        metadata: JsonObject = {"resourceVersion": str(revision)}
         if annotations:
             metadata["annotations"] = annotations
         bookmark = {"kind": self._resource.kind, "apiVersion": self._resource.api_version, "metadata": metadata}

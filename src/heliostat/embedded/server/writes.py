@@ -9,14 +9,14 @@ from collections.abc import Callable
 from typing import Any, Protocol, TypeAlias
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
 from heliostat.embedded.access.users import User
 from heliostat.embedded.kinds.generations import COUNTING
 from heliostat.embedded.kinds.narrow_doors import door_of
 from heliostat.embedded.kinds.registry import rules_of
 from heliostat.embedded.server.deletion import DeleteOptions, check_preconditions, mark_deleted
-from heliostat.embedded.server.errors import MODIFIED, Cause, already_exists, conflict, invalid, not_found
+from heliostat.embedded.server.errors import MODIFIED, Cause, RefusedError, already_exists, conflict, invalid, not_found
 from heliostat.embedded.server.events_conversion import to_served
 from heliostat.embedded.server.facts import facts_of
 from heliostat.embedded.server.field_tracking import FieldTracking
@@ -26,6 +26,7 @@ from heliostat.embedded.server.metadata import (
     check_name_of,
     check_namespace,
     conflicting_uid,
+    drop_repeated_owners,
     is_deleted_now,
     own_metadata,
     prepare_new,
@@ -39,6 +40,19 @@ from heliostat.embedded.storage.records import Record
 from heliostat.embedded.storage.store import Store
 from heliostat.kube.jsontree import JsonObject, copy_tree, encode_json
 
+# An update of one that is not there creates it.
+_MADE_BY_UPDATE = frozenset(
+    {
+        "clusterrolebindings.rbac.authorization.k8s.io",
+        "clusterroles.rbac.authorization.k8s.io",
+        "endpoints",
+        "events",
+        "leases.coordination.k8s.io",
+        "limitranges",
+        "rolebindings.rbac.authorization.k8s.io",
+        "roles.rbac.authorization.k8s.io",
+    }
+)
 _BRING_STATUS = frozenset({"nodes"})  # whoever creates one says how it is
 _RAISING = ("", "scale", "resize", "ephemeralcontainers")  # doors through which a spec can change
 PATCH_TRIES = 5
@@ -79,15 +93,22 @@ class WriteOptions(Struct, frozen=True, kw_only=True):
     manager: str = ""  # whom the written fields belong to
     is_apply: bool = False  # the object comes with its owners worked out
     user: User | None = None  # None: the server itself
+    warned: list[str] = field(default_factory=list)  # what the client is told, also when the write is refused
 
 
 class Written(Struct, frozen=True):
     """What was (or, dry, would be) written. ``deleted``: the write completed a deletion."""
 
     body: bytes
-    warnings: tuple[str, ...] = ()
     created: bool = False
     deleted: bool = False
+
+
+def _taken(error: AlreadyExistsError, resource: Resource) -> RefusedError:
+    refused = already_exists(resource.plural, resource.group, error.key.name)
+    if error.current is not None and "deletionTimestamp" in msgspec.json.decode(error.current.body)["metadata"]:
+        refused.message = f"object is being deleted: {refused.message}"
+    return refused
 
 
 class Writer:
@@ -114,9 +135,9 @@ class Writer:
             candidate = copy_tree(tree) if generated else tree
             try:
                 return await self._create_once(candidate, resource, namespace, options)
-            except AlreadyExistsError:
+            except AlreadyExistsError as error:
                 if not generated or attempt == GENERATE_TRIES - 1:
-                    raise already_exists(resource.plural, resource.group, candidate["metadata"]["name"]) from None
+                    raise _taken(error, resource) from None
         raise AssertionError("unreachable: the last attempt returns or raises")
 
     async def _create_once(
@@ -125,7 +146,8 @@ class Writer:
         prepare_new(tree, self._authority, tracks_generation=tracks_generation(resource), keeps_owners=options.is_apply)
         if resource.has_status and resource.storage_name not in _BRING_STATUS:
             tree.pop("status", None)
-        warnings = fit_to_kind(tree, resource, options.field_validation)
+        options.warned[:] = drop_repeated_owners(tree)
+        fit_to_kind(tree, resource, options.field_validation, options.warned)
         is_written = False
         try:
             await self._admission.admit(tree, None, resource, "create")
@@ -136,14 +158,14 @@ class Writer:
             if options.dry_run:
                 if self._store.get(key) is not None:
                     raise already_exists(resource.plural, resource.group, key.name)
-                return Written(encode_stored(tree, resource), warnings, created=True)
+                return Written(encode_stored(tree, resource), created=True)
             record = await self._store.create(key, facts_of(tree, resource), _encoder(tree, resource))
             is_written = True
         finally:
             if not is_written:
                 self._admission.abandon(tree, None, resource)
         self._after(tree, resource, deleted=False)
-        return Written(record.body, warnings, created=True)
+        return Written(record.body, created=True)
 
     async def update(
         self, tree: JsonObject, resource: Resource, namespace: str, name: str, options: WriteOptions
@@ -156,7 +178,12 @@ class Writer:
             cause = Cause(
                 "FieldValueInvalid", "Invalid value: 0: must be specified for an update", "metadata.resourceVersion"
             )
-            raise invalid(resource.kind, resource.group, name, [cause])
+            raise invalid(resource.plural, resource.group, name, [cause])
+        if (
+            resource.storage_name in _MADE_BY_UPDATE
+            and self._store.get(Key(resource.storage_name, namespace, name)) is None
+        ):
+            return await self.create(tree, resource, namespace, options)
         return await self.change(resource, namespace, name, lambda _old: tree, options, given)
 
     async def change(
@@ -180,7 +207,10 @@ class Writer:
         self, record: Record, old: JsonObject, new: JsonObject, resource: Resource, options: WriteOptions
     ) -> Written:
         name = record.key.name
-        given_uid = own_metadata(new).get("uid")
+        own_metadata(new).setdefault("name", name)
+        if record.key.namespace:
+            new["metadata"].setdefault("namespace", record.key.namespace)
+        given_uid = new["metadata"].get("uid")
         if given_uid and given_uid != old["metadata"]["uid"]:
             raise conflicting_uid(resource, name, given_uid, old["metadata"]["uid"])
         given_version = new["metadata"].pop("resourceVersion", None)
@@ -188,7 +218,8 @@ class Writer:
             raise conflict(resource.plural, resource.group, name, MODIFIED)
         new = merge_doors(new, old, resource, options.subresource)
         carry_over(new, old)
-        warnings = fit_to_kind(new, resource, options.field_validation)
+        options.warned[:] = drop_repeated_owners(new)
+        fit_to_kind(new, resource, options.field_validation, options.warned)
         keep = rules_of(resource.storage_name).keep
         if keep is not None and not options.subresource:
             keep(new, old)
@@ -207,7 +238,7 @@ class Writer:
         finally:
             if not is_written or options.dry_run:
                 self._admission.abandon(new, old, resource)
-        return msgspec.structs.replace(written, warnings=warnings)
+        return written
 
     async def _put(
         self, record: Record, old: JsonObject, new: JsonObject, resource: Resource, options: WriteOptions
@@ -215,7 +246,9 @@ class Writer:
         if _is_same(new, old):
             return Written(record.body)
         if is_deleted_now(new) and not options.dry_run:
-            return Written(await self._remove(record, new, resource), deleted=True)
+            await self._remove(record, new, resource)
+            new["metadata"]["resourceVersion"] = str(record.revision)  # the client sees the version it has replaced
+            return Written(encode_stored(new, resource), deleted=True)
         if options.dry_run:
             new["metadata"]["resourceVersion"] = str(record.revision)
             return Written(encode_stored(new, resource))
@@ -238,7 +271,11 @@ class Writer:
                 return Written(encode_stored(marked, resource), deleted=goes)
             try:
                 if goes:
-                    return Written(await self._remove(record, old, resource), deleted=True)
+                    if not _is_same(marked, old):  # told first, as kube-apiserver does
+                        record = await self._store.update(
+                            record.key, facts_of(marked, resource), _encoder(marked, resource), expected=record.revision
+                        )
+                    return Written(await self._remove(record, marked, resource), deleted=True)
                 if _is_same(marked, old):
                     return Written(record.body)
                 written = await self._store.update(

@@ -1,0 +1,217 @@
+"""What the server cannot read, does not serve or does not allow: each with the Status object it gives."""
+
+from conformance.model import MERGE_PATCH, YAML, Call, Json, sequence
+from conformance.objects import configmap, pod, pod_spec, workload
+from conformance.requests import at, create, delete, get, listing, merge, update
+
+
+def _post(body: Json, content_type: str = "application/json", resource: str = "configmaps", **query: str) -> Call:
+    return Call(method="POST", path=at(resource), body=body, headers={"Content-Type": content_type}, query=query)
+
+
+SEQUENCES = (
+    sequence(
+        "body-malformed",
+        [
+            _post(text)
+            for text in (
+                "{",
+                "",
+                " ",
+                "null",
+                "[]",
+                "5",
+                '"text"',
+                "{}",
+                '{"kind":"ConfigMap"}',
+                '{"apiVersion":"v1"}',
+                '{"kind":"ConfigMap","apiVersion":"v1"} trailing',
+                '{"kind":5,"apiVersion":"v1"}',
+                '{"kind":"ConfigMap","apiVersion":"v1","metadata":5}',
+                '{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":5}}',
+                '{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","labels":["x"]}}',
+                '{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","labels":{"x":1}}}',
+                '{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"},"data":{"x":{}}}',
+                '{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"},"data":[]}',
+                '{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"},"data":{"x":true}}',
+                '{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"nan"},"data":{"x":NaN}}',
+                '{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","creationTimestamp":"soon"}}',
+                '{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","generation":"x"}}',
+                "{'kind':'ConfigMap'}",
+                "\x00",
+                '{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"esc"},"data":{"x":"\\ud800"}}',
+            )
+        ],
+    ),
+    sequence(
+        "body-yaml",
+        _post("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  k: v\n", YAML),
+        _post("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: b\ndata:\n  k: 5\n", YAML),
+        _post("a: b: c", YAML),
+        _post("{", YAML),
+        _post("- a\n- b\n", YAML),
+        _post("", YAML),
+        _post("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: c\n---\nmore: documents\n", YAML),
+        _post("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: d\nodd: 1\n", YAML, fieldValidation="Strict"),
+        _post("apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: e\ndata:\n  k: v\n  k: w\n", YAML),
+        _post(
+            "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: f\ndata:\n  k: v\n  k: w\n",
+            YAML,
+            fieldValidation="Strict",
+        ),
+        _post("\tx", YAML),
+        update(
+            "configmaps", "a", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n", headers={"Content-Type": YAML}
+        ),
+        get("configmaps", "a", headers={"Accept": YAML}),
+    ),
+    sequence(
+        "body-kinds",
+        _post(workload("Deployment", "a")),
+        _post({**configmap("a"), "kind": "Secret"}),
+        _post({**configmap("a"), "apiVersion": "v2"}),
+        _post({**configmap("a"), "apiVersion": "apps/v1"}),
+        _post({**configmap("a"), "apiVersion": "a/b/c"}),
+        _post({**configmap("a"), "kind": "NoSuchKind"}),
+        _post({**configmap("a"), "kind": "configmap"}),
+        _post(configmap("a"), resource="widgets"),
+        _post({**configmap("a"), "kind": "Widget", "apiVersion": "conformance.dev/v9"}, resource="widgets"),
+        _post({"kind": "Odd", "apiVersion": "conformance.dev/v1", "metadata": {"name": "a"}}, resource="widgets"),
+        _post({"metadata": {"name": "bare"}}),
+        _post({"metadata": {"name": "bare"}}, resource="widgets"),
+        create("configmaps", configmap("a")),
+        update("configmaps", "a", {**configmap("a"), "kind": "Secret"}),
+        update("configmaps", "a", {"metadata": {"name": "a"}}),
+        update("configmaps", "a", ""),
+    ),
+    sequence(
+        "content-types",
+        _post(configmap("a"), "text/plain"),
+        _post(configmap("b"), "application/xml"),
+        _post(configmap("c"), "application/json; charset=utf-8"),
+        _post(configmap("d"), "APPLICATION/JSON"),
+        _post(configmap("e"), "nonsense"),
+        _post(configmap("f"), MERGE_PATCH),
+        _post("k8s\x00rubbish", "application/vnd.kubernetes.protobuf"),
+        _post(
+            {"apiVersion": "conformance.dev/v1", "kind": "Widget", "metadata": {"name": "a"}, "spec": {"size": 3}},
+            "text/plain",
+            "widgets",
+        ),
+        update("configmaps", "c", configmap("c"), headers={"Content-Type": "text/plain"}),
+        delete(
+            "configmaps", "c", {"kind": "DeleteOptions", "apiVersion": "v1"}, headers={"Content-Type": "text/plain"}
+        ),
+        Call(method="PUT", path=at("configmaps", "c"), body=configmap("c"), headers={"Content-Type": ""}),
+    ),
+    sequence(
+        "body-large-and-deep",
+        _post({**configmap("big"), "data": {"k": "x" * (3 * 1024 * 1024)}}),
+        _post({**configmap("limit"), "data": {"k": "x" * (1024 * 1024 + 1)}}),
+        create("configmaps", configmap("a")),
+        merge("configmaps", "a", {"data": {"k": "x" * (3 * 1024 * 1024)}}),
+        _post(
+            '{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"deep"},"data":' + "[" * 10100 + "]" * 10100 + "}"
+        ),
+    ),
+    sequence(
+        "field-validation",
+        _post({**configmap("a"), "odd": 1, "metadata": {"name": "a", "strange": 2}}),
+        _post({**configmap("b"), "odd": 1, "metadata": {"name": "b", "strange": 2}}, fieldValidation="Strict"),
+        _post({**configmap("c"), "odd": 1}, fieldValidation="Ignore"),
+        _post({**configmap("d"), "odd": 1}, fieldValidation="Odd"),
+        _post('{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"dup"},"data":{"k":"1","k":"2"}}'),
+        _post(
+            '{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"dup2"},"data":{"k":"1","k":"2"}}',
+            fieldValidation="Strict",
+        ),
+        _post(
+            '{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"dup3"},"data":{"k":"1"},"data":{"k":"2"}}',
+            fieldValidation="Strict",
+        ),
+        create(
+            "pods",
+            pod("p", pod_spec(containers=[{"name": "a", "image": "b", "odd": 1, "env": [{"nam": "x", "name": "A"}]}])),
+        ),
+        create(
+            "pods",
+            pod("q", pod_spec(containers=[{"name": "a", "image": "b", "odd": 1}])),
+            query={"fieldValidation": "Strict"},
+        ),
+        create("pods", pod("r", pod_spec(Containers=[], NodeName="x"))),
+        merge("configmaps", "a", {"odd": 1}, query={"fieldValidation": "Strict"}),
+        update("configmaps", "a", {**configmap("a"), "odd": 1}, query={"fieldValidation": "Strict"}),
+        update("configmaps", "a", {**configmap("a"), "odd": 1}),
+    ),
+    sequence(
+        "paths-not-served",
+        [
+            Call(method="GET", path=path)
+            for path in (
+                "/api/v1/nothing",
+                "/api/v2",
+                "/api/v2/pods",
+                "/apis/none",
+                "/apis/none/v1",
+                "/apis/none/v1/things",
+                "/apis/apps/v9",
+                "/apis/apps/v1/nothing",
+                "/nothing",
+                "/api/v1/namespaces/${ns}/nothing",
+                "/api/v1/namespaces/${ns}/nodes",
+                "/api/v1/pods/a",
+                "/api/v1/namespaces/${ns}/pods/a/b/c",
+                "/api/v1/namespaces/${ns}/configmaps/a/status",
+                "/apis/apps/v1/namespaces/${ns}/deployments/a/nothing",
+                "/api/v1/namespaces/${ns}/configmaps/",
+                "//api/v1",
+                "/api/v1/namespaces//replicationcontrollers",
+                "/apis/conformance.dev/v1/nothing",
+                "/apis/apps/v1/pods",
+                "/api/v1/namespaces/${ns}/configmaps/%2F",
+                "/api/v1/namespaces/${ns}/configmaps/a%20b",
+            )
+        ],
+    ),
+    sequence(
+        "methods-not-allowed",
+        create("configmaps", configmap("a")),
+        Call(method="PUT", path=at("configmaps"), body=configmap("a")),
+        Call(method="PATCH", path=at("configmaps"), body={}, headers={"Content-Type": MERGE_PATCH}),
+        Call(method="POST", path=at("configmaps", "a"), body=configmap("a")),
+        Call(method="OPTIONS", path=at("configmaps")),
+        Call(method="HEAD", path=at("configmaps", "a")),
+        Call(method="TRACE", path=at("configmaps", "a")),
+        Call(method="DELETE", path=at("deployments", "a", "scale")),
+        Call(method="POST", path=at("deployments", "a", "scale"), body={}),
+        Call(method="POST", path="/api", body={}),
+        Call(method="DELETE", path="/version"),
+        Call(method="GET", path="/apis/authorization.k8s.io/v1/subjectaccessreviews"),
+        Call(method="PUT", path=at("widgets"), body={}),
+        Call(method="POST", path=at("widgets", "a"), body={}),
+        Call(method="DELETE", path=at("widgets", "a", "status")),
+        Call(method="POST", path=at("pods", "a", "status"), body={}),
+        Call(method="GET", path=at("serviceaccounts", "default", "token")),
+        Call(method="DELETE", path="/api/v1/namespaces/${ns}/finalize"),
+    ),
+    sequence(
+        "discovery",
+        Call(method="GET", path="/version", save={}),
+        Call(method="GET", path="/api"),
+        Call(method="GET", path="/api/v1"),
+        Call(method="GET", path="/apis/apps"),
+        Call(method="GET", path="/apis/apps/v1"),
+        Call(method="GET", path="/apis/batch/v1"),
+        Call(method="GET", path="/apis/rbac.authorization.k8s.io/v1"),
+        Call(method="GET", path="/apis/networking.k8s.io/v1"),
+        Call(method="GET", path="/apis/apiextensions.k8s.io/v1"),
+        Call(method="GET", path="/apis/conformance.dev"),
+        Call(method="GET", path="/apis/conformance.dev/v1"),
+        Call(method="GET", path="/healthz"),
+        Call(method="GET", path="/livez"),
+        Call(method="GET", path="/readyz"),
+        Call(method="GET", path="/healthz/ping"),
+        Call(method="GET", path="/readyz/none"),
+        listing("configmaps"),
+    ),
+)
