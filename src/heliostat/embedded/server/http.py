@@ -19,6 +19,7 @@ from heliostat.embedded.server.messages import Answer, Dropped, Request, Respons
 Handle: TypeAlias = Callable[[Request], Awaitable[Answer]]
 Impersonation: TypeAlias = Callable[[User, Mapping[str, str]], RefusedError | None]
 
+_TURNS_TO_CLOSE = 5  # of the event loop, after which an aborted TLS connection has closed its socket
 LONGEST_WRITE = 60.0  # seconds that a client may leave a stream unread
 LARGEST_BODY = 3 * 1024 * 1024 + 1  # one byte more, so that the handler itself can refuse what is too large
 
@@ -91,8 +92,16 @@ class HttpServer:
         return int(address[1])
 
     async def stop(self) -> None:
-        if self._runner is not None:
-            await self._runner.cleanup()
+        """End every connection, watches too: clients are made to come back, so nothing is gained by waiting for them."""
+        if self._runner is None:
+            return
+        if self._runner.server is not None:
+            for connection in self._runner.server.connections:
+                if connection.transport is not None:
+                    connection.transport.abort()
+        await self._runner.cleanup()
+        for _ in range(_TURNS_TO_CLOSE):
+            await asyncio.sleep(0)
 
     async def _answer(self, incoming: web.BaseRequest) -> web.StreamResponse:
         try:
