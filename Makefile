@@ -8,7 +8,6 @@ READY  := $(VENV)/.heliostat-ready
 UV     := $(shell command -v uv 2>/dev/null || echo $(BIN)/uv)
 
 export UV_PYTHON_DOWNLOADS = never
-export PYTHONDONTWRITEBYTECODE ?=
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test quick check format conformance-real conformance-record soak bench snapshots reference schemas clean

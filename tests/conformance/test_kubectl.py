@@ -10,6 +10,8 @@ from conformance.open_differences import command_of, open_names
 from conformance.own import OPTIONS
 from heliostat.testing import api_server_in_thread
 
+pytestmark = pytest.mark.slow
+
 CLIENT = "v1.32"  # the client that the outcomes were recorded with: its own words change from version to version
 
 

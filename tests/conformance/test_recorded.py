@@ -18,6 +18,8 @@ from conformance.suite import install_custom_kinds, record_all
 from conformance.suites import BATCH, KEPT_COUNT, kept_suites
 from conformance.targets import Target
 
+pytestmark = pytest.mark.slow
+
 Open: TypeAlias = Callable[[list[BaseException]], AbstractAsyncContextManager[Target]]
 TARGETS: dict[str, Open] = {"memory": memory_target, "embedded": embedded_target}
 SUITES = kept_suites()
