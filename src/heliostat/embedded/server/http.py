@@ -92,7 +92,7 @@ class HttpServer:
         return int(address[1])
 
     async def stop(self) -> None:
-        """End every connection, watches too: clients are made to come back, so nothing is gained by waiting for them."""
+        """End every connection, watches too: clients come back by themselves, so nothing is gained by waiting."""
         if self._runner is None:
             return
         if self._runner.server is not None:
