@@ -21,7 +21,9 @@ def pod(name: str = "p", **spec: Any) -> dict[str, Any]:
 
 def test_a_created_object_gets_what_only_the_server_can_give() -> None:
     async def test(client: Client) -> None:
-        status, tree = await client.call("POST", MAPS, config_map(uid="mine", generation=7, creationTimestamp="x"))
+        status, tree = await client.call(
+            "POST", MAPS, config_map(uid="mine", generation=7, creationTimestamp="2001-01-01T00:00:00Z")
+        )
         assert status == 201
         metadata = tree["metadata"]
         assert metadata["namespace"] == "default"

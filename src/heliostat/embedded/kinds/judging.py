@@ -8,20 +8,29 @@ from heliostat.embedded.kinds.object_metadata import changed_metadata_causes, na
 from heliostat.embedded.kinds.pod_resize import resize_causes
 from heliostat.embedded.kinds.pod_validation import ephemeral_container_causes
 from heliostat.embedded.kinds.registry import changed_causes, rules_of
+from heliostat.embedded.kinds.small_validation import disruption_budget_causes
 from heliostat.kube.jsontree import JsonObject
 
 EVENTS = "events"
+# Judged by their names only when all else is well.
+_NAMED_LAST = {EVENTS: event_causes, "poddisruptionbudgets.policy": disruption_budget_causes}
 _POD_DOORS = {"ephemeralcontainers": ephemeral_container_causes, "resize": resize_causes}
 
 
 def new_object_causes(
     tree: JsonObject, storage_name: str, group: str = "", *, is_custom: bool = False
 ) -> Iterator[Cause]:
+    if storage_name in _NAMED_LAST and not (storage_name == EVENTS and group):
+        wrong = list(_NAMED_LAST[storage_name](tree))
+        if wrong:
+            yield from wrong
+            return
     yield from new_metadata_causes(tree["metadata"], name_rule(storage_name), is_custom=is_custom)
     if is_custom:
         return
     if storage_name == EVENTS:
-        yield from event_causes(tree, is_strict=bool(group))
+        if group:
+            yield from event_causes(tree, is_strict=True)
     elif (check := rules_of(storage_name).check_new) is not None:
         yield from check(tree)
 

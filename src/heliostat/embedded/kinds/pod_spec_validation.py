@@ -212,5 +212,12 @@ def _name_and_number_causes(spec: JsonObject, path: str) -> Iterator[Cause]:
         yield not_supported(f"{path}.preemptionPolicy", spec["preemptionPolicy"], ("PreemptLowerPriority", "Never"))
     if spec.get("overhead"):
         yield from requirement_causes({"limits": spec["overhead"]}, frozenset(), f"{path}.overhead")
-    if "os" in spec and spec["os"].get("name") not in ("linux", "windows"):
-        yield not_supported(f"{path}.os", spec["os"].get("name", ""), ("linux", "windows"))
+    if "os" in spec:
+        yield from _system_causes(spec["os"].get("name", ""), f"{path}.os")
+
+
+def _system_causes(name: str, path: str) -> Iterator[Cause]:
+    if not name:
+        yield required(f"{path}.name")
+    elif name not in ("linux", "windows"):
+        yield not_supported(path, name, ("linux", "windows"))

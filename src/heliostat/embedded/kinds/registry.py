@@ -21,22 +21,27 @@ from heliostat.embedded.kinds.data_validation import (
     config_map_causes,
     secret_causes,
 )
+from heliostat.embedded.kinds.endpoint_validation import (
+    changed_endpoint_slice_causes,
+    endpoint_slice_causes,
+    endpoints_causes,
+)
 from heliostat.embedded.kinds.event_validation import changed_event_causes, event_causes
+from heliostat.embedded.kinds.ingress_validation import ingress_causes, ingress_class_causes, new_ingress_causes
 from heliostat.embedded.kinds.job_validation import (
     changed_cron_job_causes,
     changed_job_causes,
     new_cron_job_causes,
     new_job_causes,
 )
-from heliostat.embedded.kinds.network_validation import (
-    changed_endpoint_slice_causes,
-    endpoint_slice_causes,
-    ingress_causes,
-    network_policy_causes,
-    new_ingress_causes,
-)
+from heliostat.embedded.kinds.network_policy_validation import network_policy_causes
 from heliostat.embedded.kinds.pod_defaults import fill_pod
-from heliostat.embedded.kinds.pod_validation import changed_pod_causes, new_pod_causes, pod_status_causes
+from heliostat.embedded.kinds.pod_validation import (
+    changed_pod_causes,
+    new_pod_causes,
+    pod_status_causes,
+    template_causes,
+)
 from heliostat.embedded.kinds.rbac_validation import (
     cluster_role_binding_causes,
     cluster_role_causes,
@@ -124,7 +129,10 @@ RULES: dict[str, KindRules] = {
         check_changed=changed_pod_causes,
         check_status=pod_status_causes,
     ),
-    "podtemplates": KindRules(fill_in=workloads.fill_pod_template),
+    "podtemplates": KindRules(
+        fill_in=workloads.fill_pod_template,
+        check_new=lambda tree: template_causes(tree.get("template") or {}, "template"),
+    ),
     "services": KindRules(
         fill_in=fill_service,
         start=starts.start_service,
@@ -191,7 +199,7 @@ RULES: dict[str, KindRules] = {
     "persistentvolumes": KindRules(fill_in=small.fill_volume_object, start=starts.start_volume),
     "limitranges": KindRules(fill_in=small.fill_limit_range),
     "resourcequotas": KindRules(check_new=quota_causes, check_changed=changed_quota_causes),
-    "endpoints": KindRules(fill_in=small.fill_endpoints),
+    "endpoints": KindRules(fill_in=small.fill_endpoints, check_new=endpoints_causes),
     "leases.coordination.k8s.io": KindRules(fill_in=small.fill_lease, check_new=lease_causes),
     "endpointslices.discovery.k8s.io": KindRules(
         fill_in=small.fill_endpoint_slice,
@@ -201,7 +209,7 @@ RULES: dict[str, KindRules] = {
     "ingresses.networking.k8s.io": KindRules(
         check_new=new_ingress_causes, check_changed=lambda new, _old: ingress_causes(new)
     ),
-    "ingressclasses.networking.k8s.io": KindRules(fill_in=small.fill_ingress_class),
+    "ingressclasses.networking.k8s.io": KindRules(fill_in=small.fill_ingress_class, check_new=ingress_class_causes),
     "networkpolicies.networking.k8s.io": KindRules(fill_in=small.fill_network_policy, check_new=network_policy_causes),
     "priorityclasses.scheduling.k8s.io": KindRules(
         fill_in=small.fill_priority_class,

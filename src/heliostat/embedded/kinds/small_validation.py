@@ -18,9 +18,9 @@ from heliostat.embedded.kinds.name_rules import label_key_problems, label_value_
 from heliostat.embedded.kinds.object_metadata import finalizer_name_causes
 from heliostat.embedded.kinds.priorities import HIGHEST_USER_PRIORITY, SYSTEM_CLASSES, SYSTEM_PREFIX
 from heliostat.embedded.kinds.resource_rules import QUOTA_RESOURCES, amount_causes, quota_resource_causes
+from heliostat.embedded.kinds.rollout_validation import amount_or_percent_causes, at_most_all_causes
 from heliostat.embedded.kinds.scheduling_validation import EFFECTS
 from heliostat.embedded.kinds.text_rules import path_segment_problems
-from heliostat.embedded.kinds.workload_validation import amount_or_percent_causes, at_most_all_causes
 from heliostat.kube.jsontree import JsonObject
 
 

@@ -8,10 +8,10 @@ from typing import Any
 
 from heliostat.embedded.kinds.typed_plans import object_plan
 from heliostat.embedded.kinds.typed_values import TypedError, Unknown
-from heliostat.kube.jsontree import JsonObject
+from heliostat.kube.jsontree import JsonObject, copy_tree
 from heliostat.kube.paths import Path, format_path
 
-__all__ = ["TypedError", "fit_type"]
+__all__ = ["TypedError", "fit_type", "has_readable_metadata"]
 
 
 def fit_type(tree: JsonObject, definition: str) -> list[str]:
@@ -22,6 +22,16 @@ def fit_type(tree: JsonObject, definition: str) -> list[str]:
     except RecursionError:
         raise TypedError("exceeded max depth") from None
     return _take_out(tree, unknown) if unknown else []
+
+
+def has_readable_metadata(tree: JsonObject) -> bool:
+    """Whether the server may look into the metadata before it reads the rest."""
+    metadata = tree.get("metadata")
+    try:
+        object_plan("meta.v1.ObjectMeta").fit(copy_tree(metadata) if metadata is not None else {}, [])
+    except TypedError:
+        return False
+    return True
 
 
 def _take_out(tree: JsonObject, unknown: Unknown) -> list[str]:

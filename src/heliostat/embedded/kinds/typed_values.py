@@ -144,5 +144,5 @@ def _first_bad_byte(text: str) -> int:
     alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/\r\n"
     bad = next((at for at, character in enumerate(text) if character not in alphabet), None)
     if bad is None:
-        return len(text) - len(text) % 4 if len(text) % 4 == 1 else len(text)
+        return len(text) - len(text) % 4
     return len(text[:bad].encode())

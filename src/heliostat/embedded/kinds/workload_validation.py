@@ -4,14 +4,12 @@ All of them own Pods by a selector: it is there, is not empty, matches the templ
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 from heliostat.embedded.access.refusals import Cause
 from heliostat.embedded.kinds.causes import (
     changed,
     each_invalid,
     forbidden,
-    inner,
     invalid,
     negative,
     not_supported,
@@ -23,7 +21,11 @@ from heliostat.embedded.kinds.label_rules import is_empty_selector, label_causes
 from heliostat.embedded.kinds.name_rules import dns1123_label_problems
 from heliostat.embedded.kinds.object_metadata import annotation_causes
 from heliostat.embedded.kinds.pod_validation import template_causes
-from heliostat.embedded.kinds.text_rules import percent_problems
+from heliostat.embedded.kinds.rollout_validation import (
+    daemon_strategy_causes,
+    deployment_strategy_causes,
+    stateful_strategy_causes,
+)
 from heliostat.kube.jsontree import JsonObject
 
 _TEMPLATE = "spec.template"
@@ -88,32 +90,11 @@ def _runs_for_ever(template: JsonObject, kind: str) -> Iterator[Cause]:
         yield forbidden(f"{_TEMPLATE}.spec.activeDeadlineSeconds", why)
 
 
-def amount_or_percent_causes(value: Any, path: str) -> list[Cause]:
-    """An integer that is not negative, or a percentage."""
-    if isinstance(value, str):
-        return each_invalid(path, value, percent_problems(value))
-    return negative(path, value)
-
-
-def _percent_of(value: Any) -> int | None:
-    return int(value[:-1]) if isinstance(value, str) and not percent_problems(value) else None
-
-
-def _is_nothing(value: Any) -> bool:
-    percent = _percent_of(value)
-    return value == 0 if percent is None else percent == 0
-
-
-def at_most_all_causes(value: Any, path: str) -> list[Cause]:
-    percent = _percent_of(value)
-    return [invalid(path, value, "must not be greater than 100%")] if percent is not None and percent > 100 else []
-
-
 def deployment_causes(tree: JsonObject) -> Iterator[Cause]:
     spec = tree["spec"]
     yield from negative("spec.replicas", spec.get("replicas"))
     yield from _selector_and_template(spec, "deployment")
-    yield from _deployment_strategy(spec.get("strategy") or {})
+    yield from deployment_strategy_causes(spec.get("strategy") or {})
     ready = spec.get("minReadySeconds", 0)
     yield from negative("spec.minReadySeconds", ready)
     yield from negative("spec.revisionHistoryLimit", spec.get("revisionHistoryLimit"))
@@ -122,23 +103,6 @@ def deployment_causes(tree: JsonObject) -> Iterator[Cause]:
         yield from negative("spec.progressDeadlineSeconds", deadline)
         if deadline <= ready:
             yield invalid("spec.progressDeadlineSeconds", deadline, _DAEMON_LIMIT)
-
-
-def _deployment_strategy(strategy: JsonObject) -> Iterator[Cause]:
-    kind, rolling = strategy.get("type"), strategy.get("rollingUpdate")
-    path = "spec.strategy"
-    if kind == "Recreate":
-        if rolling is not None:
-            yield forbidden(f"{path}.rollingUpdate", "may not be specified when strategy `type` is 'Recreate'")
-    elif kind == "RollingUpdate" and rolling is not None:
-        at = f"{path}.rollingUpdate"
-        for name in ("maxUnavailable", "maxSurge"):
-            yield from amount_or_percent_causes(rolling.get(name), f"{at}.{name}")
-        if _is_nothing(rolling.get("maxUnavailable")) and _is_nothing(rolling.get("maxSurge")):
-            yield invalid(f"{at}.maxUnavailable", rolling["maxUnavailable"], "may not be 0 when `maxSurge` is 0")
-        yield from at_most_all_causes(rolling.get("maxUnavailable"), f"{at}.maxUnavailable")
-    else:
-        yield not_supported(path, inner(Type=kind, RollingUpdate=rolling), ("Recreate", "RollingUpdate"))
 
 
 def changed_deployment_causes(tree: JsonObject, old: JsonObject) -> Iterator[Cause]:
@@ -185,27 +149,8 @@ def daemon_set_causes(tree: JsonObject) -> Iterator[Cause]:
     spec = tree["spec"]
     yield from _selector_and_template(spec, "daemonset")
     yield from negative("spec.minReadySeconds", spec.get("minReadySeconds"))
-    yield from _daemon_strategy(spec.get("updateStrategy") or {})
+    yield from daemon_strategy_causes(spec.get("updateStrategy") or {})
     yield from negative("spec.revisionHistoryLimit", spec.get("revisionHistoryLimit"))
-
-
-def _daemon_strategy(strategy: JsonObject) -> Iterator[Cause]:
-    kind, rolling = strategy.get("type"), strategy.get("rollingUpdate") or {}
-    if kind == "OnDelete":
-        return
-    if kind != "RollingUpdate":
-        shown = inner(Type=kind, RollingUpdate=strategy.get("rollingUpdate"))
-        yield not_supported("spec.updateStrategy", shown, ("RollingUpdate", "OnDelete"))
-        return
-    path = "spec.updateStrategy.rollingUpdate"
-    for check in (amount_or_percent_causes, at_most_all_causes):
-        for name in ("maxUnavailable", "maxSurge"):
-            yield from check(rolling.get(name), f"{path}.{name}")
-    unavailable, surge = (not _is_nothing(rolling.get(name)) for name in ("maxUnavailable", "maxSurge"))
-    if unavailable and surge:
-        yield invalid(f"{path}.maxSurge", rolling["maxSurge"], "may not be set when maxUnavailable is non-zero")
-    elif not unavailable and not surge:
-        yield required(f"{path}.maxUnavailable", "cannot be 0 when maxSurge is 0")
 
 
 def changed_daemon_set_causes(tree: JsonObject, old: JsonObject) -> Iterator[Cause]:
@@ -221,7 +166,7 @@ def _stateful_spec(spec: JsonObject, *, is_new: bool) -> Iterator[Cause]:
     policy = spec.get("podManagementPolicy", "")
     if policy not in ("OrderedReady", "Parallel"):
         yield invalid("spec.podManagementPolicy", policy, "must be 'OrderedReady' or 'Parallel'")
-    yield from _stateful_strategy(spec.get("updateStrategy") or {})
+    yield from stateful_strategy_causes(spec.get("updateStrategy") or {})
     retention = spec.get("persistentVolumeClaimRetentionPolicy") or {}
     for name in ("whenDeleted", "whenScaled"):
         if retention.get(name, "Retain") not in ("Retain", "Delete"):
@@ -238,20 +183,6 @@ def _stateful_spec(spec: JsonObject, *, is_new: bool) -> Iterator[Cause]:
     if is_new and service:
         yield from each_invalid("spec.serviceName", service, dns1123_label_problems(service))
     yield from _selector_and_template(_with_claims(spec), "statefulset")
-
-
-def _stateful_strategy(strategy: JsonObject) -> Iterator[Cause]:
-    kind, rolling = strategy.get("type"), strategy.get("rollingUpdate")
-    if kind == "OnDelete":
-        if rolling is not None:
-            why = "only allowed for updateStrategy 'RollingUpdate'"
-            shown = inner(Partition=rolling.get("partition", 0), MaxUnavailable=rolling.get("maxUnavailable"))
-            yield invalid("spec.updateStrategy.rollingUpdate", shown, why)
-    elif kind == "RollingUpdate":
-        yield from negative("spec.updateStrategy.rollingUpdate.partition", (rolling or {}).get("partition"))
-    else:
-        shown = inner(Type=kind, RollingUpdate=rolling)
-        yield invalid("spec.updateStrategy", shown, "must be 'RollingUpdate' or 'OnDelete'")
 
 
 def _with_claims(spec: JsonObject) -> JsonObject:

@@ -24,6 +24,7 @@ from heliostat.embedded.server.pod_admission import (
     admit_priority,
     admit_runtime_class,
     check_default_class,
+    check_overhead,
     keep_priority,
     tolerate_failing_nodes,
 )
@@ -133,6 +134,7 @@ class KindAdmission:
     async def charge(self, new: JsonObject, old: JsonObject | None, resource: Resource, *, dry_run: bool) -> None:
         if old is None and resource.storage_name == PODS:
             check_pod_limits(new, limits_of(self._store, new["metadata"]["namespace"]))
+            check_overhead(new, self._store)
         elif resource.storage_name == CLAIMS:
             check_claim_limits(new, limits_of(self._store, new["metadata"]["namespace"]))
             if old is not None:

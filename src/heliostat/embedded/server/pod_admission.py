@@ -19,8 +19,13 @@ _BY_CLASS = "must not be provided in pod spec; priority admission controller com
 _NO_CLASS: JsonObject = {"value": 0, "preemptionPolicy": "PreemptLowerPriority"}
 
 
+def name_for_refusal(tree: JsonObject) -> str:
+    """Admission comes before names are judged, and speaks of a nameless object so."""
+    return tree["metadata"].get("name") or "Unknown"
+
+
 def admit_priority(pod: JsonObject, store: Store) -> None:
-    spec, name = pod["spec"], pod["metadata"].get("name", "")
+    spec, name = pod["spec"], name_for_refusal(pod)
     chosen = _chosen_class(spec, store, name)
     value, policy = chosen.get("value", 0), chosen.get("preemptionPolicy")
     given = spec.get("priority")
@@ -96,15 +101,25 @@ def tolerate_failing_nodes(pod: JsonObject) -> None:
 
 
 def admit_runtime_class(pod: JsonObject, store: Store) -> None:
-    spec, pod_name = pod["spec"], pod["metadata"].get("name", "")
-    name, overhead = spec.get("runtimeClassName"), None
-    if name:
-        record = store.get(Key(RUNTIME_CLASSES, "", name))
-        if record is None:
-            raise forbidden("pods", "", pod_name, f'pod rejected: RuntimeClass "{name}" not found')
-        overhead = (msgspec.json.decode(record.body).get("overhead") or {}).get("podFixed")
-    if spec.get("overhead") and not overhead:
-        why = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
-        raise forbidden("pods", "", pod_name, why)
+    """A Pod has the overhead of its runtime class."""
+    overhead = _class_overhead(pod, store)
     if overhead:
-        spec["overhead"] = overhead
+        pod["spec"]["overhead"] = overhead
+
+
+def check_overhead(pod: JsonObject, store: Store) -> None:
+    if pod["spec"].get("overhead") and not _class_overhead(pod, store):
+        why = "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead"
+        raise forbidden("pods", "", name_for_refusal(pod), why)
+
+
+def _class_overhead(pod: JsonObject, store: Store) -> JsonObject | None:
+    name = pod["spec"].get("runtimeClassName")
+    if not name:
+        return None
+    record = store.get(Key(RUNTIME_CLASSES, "", name))
+    if record is None:
+        why = f'pod rejected: RuntimeClass "{name}" not found'
+        raise forbidden("pods", "", name_for_refusal(pod), why)
+    overhead: JsonObject | None = (msgspec.json.decode(record.body).get("overhead") or {}).get("podFixed")
+    return overhead

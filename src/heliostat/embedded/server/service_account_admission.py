@@ -11,6 +11,7 @@ import msgspec
 from heliostat.embedded.access.refusals import RefusedError, forbidden
 from heliostat.embedded.kinds.pod_validation import MIRROR
 from heliostat.embedded.server.metadata import SUFFIX_ALPHABET
+from heliostat.embedded.server.pod_admission import name_for_refusal
 from heliostat.embedded.storage.keys import Key
 from heliostat.embedded.storage.store import Store
 from heliostat.kube.jsontree import JsonObject
@@ -29,7 +30,7 @@ def admit_account(pod: JsonObject, store: Store, random_index: Callable[[int], i
         return
     name = spec.get("serviceAccountName") or DEFAULT_ACCOUNT
     spec["serviceAccountName"] = spec["serviceAccount"] = name
-    account = _find_account(store, metadata["namespace"], name, metadata.get("name", ""))
+    account = _find_account(store, metadata["namespace"], name, name_for_refusal(pod))
     if _wants_token(spec, account):
         _mount_token(spec, random_index)
     if not spec.get("imagePullSecrets") and account.get("imagePullSecrets"):

@@ -6,9 +6,11 @@ Fields that the schema does not know are dropped, with a warning or a refusal if
 (fieldValidation).
 """
 
+from typing import Any
+
 from heliostat.embedded.kinds.judging import changed_object_causes, new_object_causes
 from heliostat.embedded.kinds.registry import rules_of
-from heliostat.embedded.kinds.typed_form import TypedError, fit_type
+from heliostat.embedded.kinds.typed_form import TypedError, fit_type, has_readable_metadata
 from heliostat.embedded.server.errors import RefusedError, bad_request, invalid
 from heliostat.embedded.server.events_conversion import to_stored
 from heliostat.embedded.server.resources import Resource
@@ -44,21 +46,33 @@ def _fit_builtin(tree: JsonObject, resource: Resource, field_validation: str, wa
     """As a typed server reads it. A kind without rules of its own is at least asked for what its schema requires."""
     rules = rules_of(resource.storage_name)
     missing = [] if rules.check_new is not None else _missing_fields(tree, resource)
-    try:
-        unknown = fit_type(tree, resource.definition)
-    except TypedError as error:
-        raise bad_request(f"{_not_handled(resource)}: {error}") from None
+    unknown = read_types(tree, resource)
     texts = tuple(f'unknown field "{path}"' for path in unknown)
     if texts and field_validation == STRICT:
         raise bad_request(f"{_not_handled(resource)}: strict decoding error: {', '.join(texts)}")
     if field_validation != IGNORE:
         warned += texts
+    missing = [problem for problem in missing if _is_empty_text(tree, problem.path)]
     if missing:
         causes = schema_causes(missing, tree, resource.schema, resource.definitions)
         raise invalid(resource.kind, resource.group, str(tree["metadata"].get("name", "")), causes)
     if rules.fill_in is not None:
         rules.fill_in(tree)
     to_stored(tree, resource)
+
+
+def check_readable(tree: JsonObject, resource: Resource) -> None:
+    """Before anybody looks into the metadata of a built-in object: a typed server reads all of it first."""
+    if resource.definition and not has_readable_metadata(tree):
+        read_types(tree, resource)
+
+
+def read_types(tree: JsonObject, resource: Resource) -> list[str]:
+    """The paths of unknown fields of a built-in object; refuses what a typed server cannot decode."""
+    try:
+        return fit_type(tree, resource.definition)
+    except TypedError as error:
+        raise bad_request(f"{_not_handled(resource)}: {error}") from None
 
 
 def _not_handled(resource: Resource) -> str:
@@ -68,6 +82,14 @@ def _not_handled(resource: Resource) -> str:
 def _missing_fields(tree: JsonObject, resource: Resource) -> list[Problem]:
     problems = check(tree, resource.schema, (), resource.definitions)
     return [problem for problem in problems if problem.rule == "schema.required"]
+
+
+def _is_empty_text(tree: JsonObject, path: Path) -> bool:
+    """Where a text is missing; a typed server reads missing lists and objects as empty ones."""
+    value: Any = tree
+    for key in path:
+        value = value[key]
+    return bool(value == "")
 
 
 def _judge_unknown(unknown: list[Problem], resource: Resource, field_validation: str) -> tuple[str, ...]:

@@ -33,7 +33,7 @@ from heliostat.embedded.server.metadata import (
     raise_generation,
 )
 from heliostat.embedded.server.resources import Resource
-from heliostat.embedded.server.validation import check_object, fit_to_kind
+from heliostat.embedded.server.validation import check_object, check_readable, fit_to_kind
 from heliostat.embedded.storage.errors import AlreadyExistsError, ConflictError, NotFoundError
 from heliostat.embedded.storage.keys import Key
 from heliostat.embedded.storage.records import Record
@@ -129,6 +129,7 @@ class Writer:
         self._guard = guard
 
     async def create(self, tree: JsonObject, resource: Resource, namespace: str, options: WriteOptions) -> Written:
+        check_readable(tree, resource)
         check_namespace(tree, resource, namespace)
         generated = not tree["metadata"].get("name")
         for attempt in range(GENERATE_TRIES if generated else 1):
@@ -171,6 +172,7 @@ class Writer:
         self, tree: JsonObject, resource: Resource, namespace: str, name: str, options: WriteOptions
     ) -> Written:
         """Replace by the client's object, which may name the version it was made from."""
+        check_readable(tree, resource)
         check_namespace(tree, resource, namespace)
         check_name_of(tree, name)
         given = tree["metadata"].get("resourceVersion") or ""
