@@ -117,3 +117,25 @@ def test_nobody_gives_rights_they_do_not_have(tmp_path: Path) -> None:
                 assert answer.status == expected, await answer.text()
 
     as_user(tmp_path, "jane", (), test)
+
+
+def test_a_service_account_comes_in_with_its_token_until_it_is_deleted(tmp_path: Path) -> None:
+    async def test(server: ApiServer, _session: aiohttp.ClientSession) -> None:
+        accounts = "/api/v1/namespaces/default/serviceaccounts"
+        await server.request(
+            "POST", accounts, {"kind": "ServiceAccount", "apiVersion": "v1", "metadata": {"name": "bot"}}
+        )
+        wish = {"kind": "TokenRequest", "apiVersion": "authentication.k8s.io/v1", "spec": {}}
+        token = (await server.request("POST", f"{accounts}/bot/token", wish))["status"]["token"]
+        trusting = aiohttp.TCPConnector(ssl=client_context(server.kubeconfig, with_certificate=False))
+        who = {"kind": "SelfSubjectReview", "apiVersion": "authentication.k8s.io/v1"}
+        path, headers = "/apis/authentication.k8s.io/v1/selfsubjectreviews", {"Authorization": f"Bearer {token}"}
+        async with aiohttp.ClientSession(server.address, connector=trusting, headers=headers) as bot:
+            async with bot.post(path, json=who) as answer:
+                user = (await answer.json())["status"]["userInfo"]
+                assert user["username"] == "system:serviceaccount:default:bot"
+            await server.request("DELETE", f"{accounts}/bot")
+            async with bot.post(path, json=who) as answer:
+                assert answer.status == 401
+
+    as_user(tmp_path, "jane", (), test)

@@ -29,7 +29,8 @@ from heliostat.embedded.access.private_files import make_private_directory
 from heliostat.embedded.access.rbac import Policy
 from heliostat.embedded.access.service_account_tokens import Existing
 from heliostat.embedded.access.tls import build_server_context
-from heliostat.embedded.access.token_signing import TokenVerifier
+from heliostat.embedded.access.token_requests import Issuer
+from heliostat.embedded.access.token_signing import TokenSigner, TokenVerifier
 from heliostat.embedded.access.tokens import CheckToken, StaticTokens, check_each
 from heliostat.embedded.access.users import MASTERS, User
 from heliostat.embedded.server.core import ApiCore
@@ -124,6 +125,7 @@ class EmbeddedServer:
             guard=self._guard_rights,
             with_previews=options.with_previews,
             admission_options=options.admission,
+            token_issuer=Issuer(TokenSigner(self._identity.signing_key).sign, lambda: str(uuid.uuid4())),
             reviews=ReviewAnswers(self._policy, check_token, (AUDIENCE,), time.time),
         )
         for plural in RBAC_PLURALS:
