@@ -4,6 +4,7 @@
 """
 
 import binascii
+from abc import ABC, abstractmethod
 from typing import Any
 
 from heliostat.embedded.kinds.go_quantities import QuantityTextError, canonical_text, number_text, rounded_text
@@ -38,14 +39,15 @@ class TypedError(ValueError):
         return f"json: cannot unmarshal {self.why} into Go {where} of type {self.wanted}"
 
 
-class Plan:
+class Plan(ABC):
     """How values of one type are read."""
 
     plain: type | None = None  # values of exactly this type need no ``fit``
     keeps_zero = True
 
+    @abstractmethod
     def fit(self, value: Any, unknown: Unknown) -> Any:
-        raise NotImplementedError
+        """The value as the type holds it; fields that it does not know go on the list."""
 
 
 class Scalar(Plan):
