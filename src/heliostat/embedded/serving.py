@@ -86,7 +86,7 @@ class EmbeddedServer:
     async def __aenter__(self) -> Self:
         try:
             await self._start()
-        except BaseException:
+        except BaseException:  # also a cancellation: half a server must not be left running
             await self._ends.aclose()
             raise
         return self

@@ -9,9 +9,9 @@ from heliostat.embedded.access.authenticate import (
     refuse_impersonation,
 )
 from heliostat.embedded.access.hidden import Hidden
-from heliostat.embedded.access.refusals import RefusedError
 from heliostat.embedded.access.tokens import StaticTokens
 from heliostat.embedded.access.users import ANONYMOUS, User, build_authenticated, build_user_info
+from heliostat.embedded.refusals import RefusedError
 
 NOW = 1_800_000_000.0
 HERE = ("https://here",)

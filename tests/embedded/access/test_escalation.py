@@ -15,8 +15,8 @@ from embedded.access.rbac_objects import (
 )
 from heliostat.embedded.access.escalation import decide_write
 from heliostat.embedded.access.rbac import Policy
-from heliostat.embedded.access.refusals import RefusedError
 from heliostat.embedded.access.users import User
+from heliostat.embedded.refusals import RefusedError
 from heliostat.kube.jsontree import JsonObject
 
 BOB = User("bob", groups=("team", "system:authenticated"))

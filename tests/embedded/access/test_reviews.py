@@ -8,7 +8,6 @@ import pytest
 from embedded.access.rbac_objects import binding, cluster_binding, cluster_role, path_rule, rule, user_subject
 from heliostat.embedded.access.default_roles import build_default_objects
 from heliostat.embedded.access.rbac import Policy
-from heliostat.embedded.access.refusals import RefusedError
 from heliostat.embedded.access.reviews import (
     answer_local_subject_access_review,
     answer_self_subject_access_review,
@@ -19,6 +18,7 @@ from heliostat.embedded.access.reviews import (
 )
 from heliostat.embedded.access.tokens import UNKNOWN_TOKEN, TokenRefused, TokenVerdict, Verified
 from heliostat.embedded.access.users import User
+from heliostat.embedded.refusals import RefusedError
 from heliostat.kube.jsontree import JsonObject, copy_tree
 
 POLICY = Policy(

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from heliostat.embedded.access.private_keys import new_private_key
-from heliostat.embedded.access.refusals import Cause, RefusedError
 from heliostat.embedded.access.service_account_tokens import ISSUER
 from heliostat.embedded.access.token_requests import Issuer, answer_token_request
 from heliostat.embedded.access.token_signing import TokenSigner
+from heliostat.embedded.refusals import Cause, RefusedError
 from heliostat.kube.jsontree import JsonObject, copy_tree
 
 NOW = 1_800_000_000.25

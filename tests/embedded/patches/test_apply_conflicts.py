@@ -18,7 +18,7 @@ from embedded.patches.applying import (
     updated,
     with_spec,
 )
-from heliostat.embedded.access.refusals import Cause, RefusedError
+from heliostat.embedded.refusals import Cause, RefusedError
 from heliostat.embedded.server.patches.apply.last_applied import ANNOTATION
 from heliostat.embedded.server.patches.errors import ApplyConflictError
 from heliostat.kube.go_text import go_json

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliostat.embedded.access.refusals import RefusedError
+from heliostat.embedded.refusals import RefusedError
 from heliostat.embedded.server.patches.errors import UnprocessablePatchError
 from heliostat.embedded.server.patches.json_patch import (
     MAX_COPIED_BYTES,

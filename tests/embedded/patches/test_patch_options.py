@@ -2,7 +2,7 @@
 
 import pytest
 
-from heliostat.embedded.access.refusals import RefusedError, invalid
+from heliostat.embedded.refusals import RefusedError, invalid
 from heliostat.embedded.server.patches.options import manager_causes, manager_of_request, patch_option_causes
 from heliostat.embedded.server.patches.patch_types import (
     APPLY_PATCH,

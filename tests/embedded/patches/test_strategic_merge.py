@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliostat.embedded.access.refusals import RefusedError
+from heliostat.embedded.refusals import RefusedError
 from heliostat.embedded.server.patches.strategic_merge import apply_strategic_merge_patch
 from heliostat.kube.jsontree import JsonObject, copy_tree
 

@@ -24,7 +24,7 @@ from embedded.patches.applying import (
     updated,
     with_spec,
 )
-from heliostat.embedded.access.refusals import RefusedError
+from heliostat.embedded.refusals import RefusedError
 from heliostat.embedded.server.patches.apply.elements import field_path, show_path
 from heliostat.embedded.server.patches.apply.field_set import build_field_set, read_field_set, write_field_set
 from heliostat.embedded.server.patches.apply.old_updates import MAX_UPDATERS

@@ -6,8 +6,8 @@ a subresource is named beside its resource. The sentences are kube-apiserver's.
 
 from msgspec import Struct
 
-from heliostat.embedded.access.refusals import RefusedError, forbidden
 from heliostat.embedded.access.users import User
+from heliostat.embedded.refusals import RefusedError, forbidden
 from heliostat.kube.go_text import go_quote
 
 _HTML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})  # a name in an error must not become a page

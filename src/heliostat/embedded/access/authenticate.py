@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from heliostat.embedded.access.attributes import Attributes, build_forbidden
-from heliostat.embedded.access.refusals import RefusedError, unauthorized
 from heliostat.embedded.access.tokens import CheckToken, Verified
 from heliostat.embedded.access.users import ANONYMOUS, CREDENTIAL_ID, User, build_authenticated
+from heliostat.embedded.refusals import RefusedError, unauthorized
 
 
 class ClientCertificate(Struct, frozen=True):

@@ -17,9 +17,9 @@ from heliostat.embedded.access.attributes import Attributes
 from heliostat.embedded.access.bindings import read_role_ref
 from heliostat.embedded.access.policy_rules import Rule, quote_list, read_rules
 from heliostat.embedded.access.rbac import Policy, join_problems
-from heliostat.embedded.access.refusals import RefusedError, forbidden, not_found
 from heliostat.embedded.access.rule_coverage import compact, find_missing
 from heliostat.embedded.access.users import User
+from heliostat.embedded.refusals import RefusedError, forbidden, not_found
 from heliostat.kube.go_text import go_quote
 from heliostat.kube.jsontree import JsonObject
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from heliostat.embedded.access.refusals import RefusedError
+from heliostat.embedded.refusals import RefusedError
 
 DEFAULT_ADDRESS = "127.0.0.1"
 

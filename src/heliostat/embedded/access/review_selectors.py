@@ -6,7 +6,7 @@ broader than it was meant, which the answer says. The sentences are kube-apiserv
 
 from collections.abc import Iterator
 
-from heliostat.embedded.access.refusals import Cause, invalid_value, required_value
+from heliostat.embedded.refusals import Cause, invalid_value, required_value
 from heliostat.kube.field_selectors import parse_field_selector
 from heliostat.kube.jsontree import JsonObject
 from heliostat.kube.names import label_key_problems

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from heliostat.embedded.access.attributes import Attributes
 from heliostat.embedded.access.policy_rules import Rule
 from heliostat.embedded.access.rbac import Policy, join_problems
-from heliostat.embedded.access.refusals import Cause, bad_request, invalid, invalid_value
 from heliostat.embedded.access.review_selectors import check_selectors, describe_ignored
 from heliostat.embedded.access.tokens import UNKNOWN_TOKEN, CheckToken, Verified
 from heliostat.embedded.access.users import User, build_user_info
+from heliostat.embedded.refusals import Cause, bad_request, invalid, invalid_value
 from heliostat.kube.jsontree import JsonObject
 from heliostat.kube.timestamps import format_timestamp
 

@@ -12,7 +12,8 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from heliostat.embedded.access.hidden import Hidden
-from heliostat.embedded.access.refusals import (
+from heliostat.embedded.access.service_account_tokens import ISSUER, BoundTo, Claims, Reference, build_claims
+from heliostat.embedded.refusals import (
     Cause,
     bad_request,
     conflict,
@@ -20,7 +21,6 @@ from heliostat.embedded.access.refusals import (
     invalid_value,
     not_found,
 )
-from heliostat.embedded.access.service_account_tokens import ISSUER, BoundTo, Claims, Reference, build_claims
 from heliostat.kube.go_text import go_quote
 from heliostat.kube.jsontree import JsonObject, copy_tree
 from heliostat.kube.timestamps import format_timestamp

@@ -2,8 +2,8 @@
 
 import ipaddress
 
-from heliostat.embedded.access.refusals import Cause
 from heliostat.embedded.kinds.causes import invalid
+from heliostat.embedded.refusals import Cause
 
 _NOT_AN_IP = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
 _NOT_A_RANGE = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"

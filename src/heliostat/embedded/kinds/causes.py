@@ -7,7 +7,7 @@ everything else as JSON.
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from heliostat.embedded.access.refusals import Cause
+from heliostat.embedded.refusals import Cause
 from heliostat.kube.go_text import go_json, go_quote
 
 IMMUTABLE = "field is immutable"

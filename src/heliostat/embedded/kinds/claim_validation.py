@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from heliostat.embedded.access.refusals import Cause
 from heliostat.embedded.kinds.causes import changed, each_invalid, forbidden, invalid, not_supported, required
 from heliostat.embedded.kinds.label_rules import selector_causes
 from heliostat.embedded.kinds.name_rules import dns1123_subdomain_problems
 from heliostat.embedded.kinds.resource_rules import amount_causes, read_quantity
 from heliostat.embedded.kinds.spec_difference import describe_difference
+from heliostat.embedded.refusals import Cause
 from heliostat.kube.jsontree import JsonObject, copy_tree
 
 _MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")

@@ -5,7 +5,6 @@ from typing import Any
 
 from msgspec import Struct
 
-from heliostat.embedded.access.refusals import Cause
 from heliostat.embedded.kinds.causes import (
     duplicate,
     each_invalid,
@@ -20,6 +19,7 @@ from heliostat.embedded.kinds.name_rules import dns1123_label_problems
 from heliostat.embedded.kinds.resource_rules import requirement_causes
 from heliostat.embedded.kinds.security_validation import container_security_causes
 from heliostat.embedded.kinds.text_rules import descending_path_problems, port_name_problems, port_number_problems
+from heliostat.embedded.refusals import Cause
 from heliostat.kube.jsontree import JsonObject
 
 PROTOCOLS = ("SCTP", "TCP", "UDP")

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 import msgspec
 
-from heliostat.embedded.access.refusals import Cause
 from heliostat.embedded.kinds.causes import changed, each_invalid, forbidden, invalid, required, too_long
 from heliostat.embedded.kinds.text_rules import config_key_problems
+from heliostat.embedded.refusals import Cause
 from heliostat.kube.jsontree import JsonObject
 
 LARGEST_DATA = 1024 * 1024

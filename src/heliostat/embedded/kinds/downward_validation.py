@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator, Set
 
-from heliostat.embedded.access.refusals import Cause
 from heliostat.embedded.kinds.causes import each_invalid, invalid, not_supported, required
 from heliostat.embedded.kinds.name_rules import label_key_problems
 from heliostat.embedded.kinds.resource_rules import read_quantity
+from heliostat.embedded.refusals import Cause
 from heliostat.kube.jsontree import JsonObject
 
 _SUBSCRIPTED = ("metadata.annotations", "metadata.labels")

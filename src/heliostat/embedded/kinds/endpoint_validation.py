@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from heliostat.embedded.access.refusals import Cause
 from heliostat.embedded.kinds.address_rules import endpoint_ip_causes, ip_causes, read_ip
 from heliostat.embedded.kinds.causes import (
     changed,
@@ -16,6 +15,7 @@ from heliostat.embedded.kinds.causes import (
 from heliostat.embedded.kinds.label_rules import label_causes
 from heliostat.embedded.kinds.name_rules import dns1123_label_problems, dns1123_subdomain_problems, label_key_problems
 from heliostat.embedded.kinds.text_rules import port_number_problems
+from heliostat.embedded.refusals import Cause
 from heliostat.kube.jsontree import JsonObject
 
 _PROTOCOLS = ("SCTP", "TCP", "UDP")

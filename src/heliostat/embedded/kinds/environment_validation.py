@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from heliostat.embedded.access.refusals import Cause
 from heliostat.embedded.kinds.causes import each_invalid, invalid, required
 from heliostat.embedded.kinds.downward_validation import (
     field_reference_causes,
@@ -11,6 +10,7 @@ from heliostat.embedded.kinds.downward_validation import (
 )
 from heliostat.embedded.kinds.name_rules import dns1123_subdomain_problems
 from heliostat.embedded.kinds.text_rules import config_key_problems, environment_name_problems
+from heliostat.embedded.refusals import Cause
 from heliostat.kube.jsontree import JsonObject
 
 _FIELDS = frozenset(

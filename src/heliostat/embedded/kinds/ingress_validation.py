@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from heliostat.embedded.access.refusals import Cause
 from heliostat.embedded.kinds.address_rules import read_ip
 from heliostat.embedded.kinds.causes import each_invalid, invalid, not_supported, required
 from heliostat.embedded.kinds.name_rules import dns1035_label_problems, dns1123_subdomain_problems
 from heliostat.embedded.kinds.text_rules import host_problems, port_name_problems, port_number_problems
+from heliostat.embedded.refusals import Cause
 from heliostat.kube.jsontree import JsonObject
 
 _PATH_TYPES = ("Exact", "ImplementationSpecific", "Prefix")

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from heliostat.embedded.access.refusals import Cause
 from heliostat.embedded.kinds.causes import (
     duplicate,
     each_invalid,
@@ -13,6 +12,7 @@ from heliostat.embedded.kinds.causes import (
     too_many,
 )
 from heliostat.embedded.kinds.name_rules import label_key_problems
+from heliostat.embedded.refusals import Cause
 from heliostat.kube.jsontree import JsonObject
 
 _ACTIONS = ("Count", "FailIndex", "FailJob", "Ignore")

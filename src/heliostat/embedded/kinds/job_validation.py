@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from typing import Any
 
-from heliostat.embedded.access.refusals import Cause
 from heliostat.embedded.kinds.causes import changed, invalid, negative, not_supported, required, too_long
 from heliostat.embedded.kinds.cron_text import cron_problem
 from heliostat.embedded.kinds.job_labels import GENERATED, PREFIXED
@@ -11,6 +10,7 @@ from heliostat.embedded.kinds.job_policies import failure_policy_causes
 from heliostat.embedded.kinds.label_rules import read_selector, selector_causes
 from heliostat.embedded.kinds.name_rules import dns1123_label_problems
 from heliostat.embedded.kinds.pod_validation import template_causes
+from heliostat.embedded.refusals import Cause
 from heliostat.kube.jsontree import JsonObject, copy_tree
 
 _COUNTS = (

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
-from heliostat.embedded.access.refusals import Cause
 from heliostat.embedded.kinds.event_validation import changed_event_causes, event_causes
 from heliostat.embedded.kinds.object_metadata import changed_metadata_causes, name_rule, new_metadata_causes
 from heliostat.embedded.kinds.pod_resize import resize_causes
 from heliostat.embedded.kinds.pod_validation import ephemeral_container_causes
 from heliostat.embedded.kinds.registry import changed_causes, rules_of
 from heliostat.embedded.kinds.small_validation import disruption_budget_causes
+from heliostat.embedded.refusals import Cause
 from heliostat.kube.jsontree import JsonObject
 
 EVENTS = "events"

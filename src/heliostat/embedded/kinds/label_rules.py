@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from heliostat.embedded.access.refusals import Cause
 from heliostat.embedded.kinds.causes import each_invalid, forbidden, invalid, required
 from heliostat.embedded.kinds.name_rules import label_key_problems, label_value_problems
+from heliostat.embedded.refusals import Cause
 from heliostat.kube.jsontree import JsonObject
 from heliostat.kube.selectors import Selector, SelectorError, selector_of
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from heliostat.embedded.access.refusals import Cause
 from heliostat.embedded.kinds.address_rules import range_causes, read_range
 from heliostat.embedded.kinds.causes import each_invalid, forbidden, invalid, not_supported, required
 from heliostat.embedded.kinds.label_rules import selector_causes
 from heliostat.embedded.kinds.text_rules import port_name_problems, port_number_problems
+from heliostat.embedded.refusals import Cause
 from heliostat.kube.jsontree import JsonObject
 
 _PROTOCOLS = ("TCP", "UDP", "SCTP")

@@ -7,7 +7,6 @@ that nothing may be added to the finalizers of an object that is going away.
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias
 
-from heliostat.embedded.access.refusals import Cause
 from heliostat.embedded.kinds.causes import each_invalid, forbidden, invalid, required, show, too_long
 from heliostat.embedded.kinds.label_rules import label_causes
 from heliostat.embedded.kinds.name_rules import (
@@ -17,6 +16,7 @@ from heliostat.embedded.kinds.name_rules import (
     label_key_problems,
 )
 from heliostat.embedded.kinds.text_rules import config_key_problems, path_segment_problems
+from heliostat.embedded.refusals import Cause
 from heliostat.kube.jsontree import JsonObject
 
 NameRule: TypeAlias = Callable[[str], Sequence[str]]

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from heliostat.embedded.access.refusals import Cause
 from heliostat.embedded.kinds.causes import forbidden, invalid
 from heliostat.embedded.kinds.pod_resources import quality_of_service
 from heliostat.embedded.kinds.pod_spec_validation import pod_spec_causes
 from heliostat.embedded.kinds.pod_validation import MIRROR
+from heliostat.embedded.refusals import Cause
 from heliostat.kube.jsontree import JsonObject
 
 _RESIZED = ("resources", "resizePolicy")

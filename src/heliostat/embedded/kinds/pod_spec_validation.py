@@ -6,7 +6,6 @@ judged by their names.
 
 from collections.abc import Iterator
 
-from heliostat.embedded.access.refusals import Cause
 from heliostat.embedded.kinds.address_rules import ip_causes
 from heliostat.embedded.kinds.causes import (
     duplicate,
@@ -30,6 +29,7 @@ from heliostat.embedded.kinds.scheduling_validation import (
 )
 from heliostat.embedded.kinds.security_validation import pod_security_causes
 from heliostat.embedded.kinds.volume_validation import volume_causes
+from heliostat.embedded.refusals import Cause
 from heliostat.kube.jsontree import JsonObject
 
 RESTART_POLICIES = ("Always", "OnFailure", "Never")

@@ -6,7 +6,6 @@ status may say anything that does not contradict what it said for good.
 
 from collections.abc import Iterator
 
-from heliostat.embedded.access.refusals import Cause
 from heliostat.embedded.kinds.causes import changed, each_invalid, forbidden, invalid, required
 from heliostat.embedded.kinds.label_rules import label_causes
 from heliostat.embedded.kinds.name_rules import label_key_problems
@@ -14,6 +13,7 @@ from heliostat.embedded.kinds.object_metadata import annotation_causes
 from heliostat.embedded.kinds.pod_spec_validation import pod_spec_causes
 from heliostat.embedded.kinds.scheduling_validation import toleration_causes
 from heliostat.embedded.kinds.spec_difference import describe_difference
+from heliostat.embedded.refusals import Cause
 from heliostat.kube.jsontree import JsonObject
 
 _MAY_CHANGE = (

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
-from heliostat.embedded.access.refusals import Cause
 from heliostat.embedded.kinds.causes import each_invalid, forbidden, invalid, negative, not_supported, required
 from heliostat.embedded.kinds.text_rules import header_name_problems, port_name_problems, port_number_problems
+from heliostat.embedded.refusals import Cause
 from heliostat.kube.jsontree import JsonObject
 
 Action: TypeAlias = Callable[[JsonObject, int, str], Iterator[Cause]]

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from heliostat.embedded.access.refusals import Cause
 from heliostat.embedded.kinds.causes import each_invalid, inner, invalid, not_supported, required
 from heliostat.embedded.kinds.label_rules import selector_causes
 from heliostat.embedded.kinds.name_rules import dns1123_subdomain_problems
 from heliostat.embedded.kinds.text_rules import path_segment_problems
+from heliostat.embedded.refusals import Cause
 from heliostat.kube.jsontree import JsonObject
 
 _GROUP = "rbac.authorization.k8s.io"

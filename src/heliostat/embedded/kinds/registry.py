@@ -10,7 +10,6 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from heliostat.embedded.access.refusals import Cause
 from heliostat.embedded.kinds import small_defaults as small
 from heliostat.embedded.kinds import starts
 from heliostat.embedded.kinds import workload_defaults as workloads
@@ -80,6 +79,7 @@ from heliostat.embedded.kinds.workload_validation import (
     replication_controller_causes,
     stateful_set_causes,
 )
+from heliostat.embedded.refusals import Cause
 from heliostat.kube.jsontree import JsonObject
 
 FillIn: TypeAlias = Callable[[JsonObject], None]

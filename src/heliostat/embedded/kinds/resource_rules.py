@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any, TypeAlias
 
-from heliostat.embedded.access.refusals import Cause
 from heliostat.embedded.kinds.causes import (
     NOT_NEGATIVE,
     duplicate,
@@ -20,6 +19,7 @@ from heliostat.embedded.kinds.causes import (
     required,
 )
 from heliostat.embedded.kinds.name_rules import label_key_problems
+from heliostat.embedded.refusals import Cause
 from heliostat.kube.jsontree import JsonObject
 from heliostat.kube.quantity import Quantity, QuantityError
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
-from heliostat.embedded.access.refusals import Cause
 from heliostat.embedded.kinds.causes import each_invalid, forbidden, inner, invalid, negative, not_supported, required
 from heliostat.embedded.kinds.text_rules import percent_problems
+from heliostat.embedded.refusals import Cause
 from heliostat.kube.jsontree import JsonObject
 
 

@@ -5,9 +5,9 @@ A built-in kind has them in ``spec.replicas`` and ``status.replicas``; a custom 
 
 from typing import Any
 
-from heliostat.embedded.access.refusals import RefusedError, invalid
 from heliostat.embedded.kinds.causes import NOT_NEGATIVE
 from heliostat.embedded.kinds.causes import invalid as invalid_value
+from heliostat.embedded.refusals import RefusedError, invalid
 from heliostat.kube.jsontree import JsonObject, copy_tree
 from heliostat.kube.selectors import SelectorError, selector_of
 

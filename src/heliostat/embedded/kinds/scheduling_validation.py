@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from heliostat.embedded.access.refusals import Cause
 from heliostat.embedded.kinds.causes import duplicate, each_invalid, forbidden, invalid, not_supported, required
 from heliostat.embedded.kinds.label_rules import selector_causes
 from heliostat.embedded.kinds.name_rules import (
@@ -11,6 +10,7 @@ from heliostat.embedded.kinds.name_rules import (
     label_key_problems,
     label_value_problems,
 )
+from heliostat.embedded.refusals import Cause
 from heliostat.kube.jsontree import JsonObject
 
 EFFECTS = ("NoSchedule", "PreferNoSchedule", "NoExecute")

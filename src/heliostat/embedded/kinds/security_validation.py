@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from heliostat.embedded.access.refusals import Cause
 from heliostat.embedded.kinds.causes import duplicate, each_invalid, invalid, not_supported, required
 from heliostat.embedded.kinds.text_rules import descending_path_problems, id_problems
+from heliostat.embedded.refusals import Cause
 from heliostat.kube.jsontree import JsonObject
 
 _PROFILES = ("Localhost", "RuntimeDefault", "Unconfined")

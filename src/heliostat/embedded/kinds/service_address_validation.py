@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from heliostat.embedded.access.refusals import Cause
 from heliostat.embedded.kinds.address_rules import ip_causes, read_ip
 from heliostat.embedded.kinds.causes import duplicate, invalid, not_supported, required
 from heliostat.embedded.kinds.service_defaults import EXTERNAL_NAME, HEADLESS, is_headless
+from heliostat.embedded.refusals import Cause
 from heliostat.kube.jsontree import JsonObject
 
 FAMILIES = ("IPv4", "IPv6")

@@ -5,9 +5,9 @@ A headless Service without a selector may name both, because its addresses come 
 
 from collections.abc import Iterator
 
-from heliostat.embedded.access.refusals import Cause
 from heliostat.embedded.kinds.causes import invalid
 from heliostat.embedded.kinds.service_defaults import EXTERNAL_NAME, HEADLESS
+from heliostat.embedded.refusals import Cause
 from heliostat.kube.jsontree import JsonObject
 
 _BOTH = ["IPv4", "IPv6"]

@@ -5,7 +5,6 @@ Differs from kube-apiserver: one address family (IPv4), as in a cluster that is 
 
 from collections.abc import Iterator
 
-from heliostat.embedded.access.refusals import Cause
 from heliostat.embedded.kinds.address_rules import endpoint_ip_causes, ip_causes, range_causes
 from heliostat.embedded.kinds.causes import duplicate, each_invalid, forbidden, inner, invalid, not_supported, required
 from heliostat.embedded.kinds.label_rules import label_causes
@@ -22,6 +21,7 @@ from heliostat.embedded.kinds.service_defaults import (
     needs_health_check,
 )
 from heliostat.embedded.kinds.text_rules import port_number_problems
+from heliostat.embedded.refusals import Cause
 from heliostat.kube.jsontree import JsonObject
 
 _TYPES = (CLUSTER_IP, EXTERNAL_NAME, LOAD_BALANCER, NODE_PORT)

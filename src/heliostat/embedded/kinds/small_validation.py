@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 
-from heliostat.embedded.access.refusals import Cause
 from heliostat.embedded.kinds.causes import (
     changed,
     duplicate,
@@ -21,6 +20,7 @@ from heliostat.embedded.kinds.resource_rules import QUOTA_RESOURCES, amount_caus
 from heliostat.embedded.kinds.rollout_validation import amount_or_percent_causes, at_most_all_causes
 from heliostat.embedded.kinds.scheduling_validation import EFFECTS
 from heliostat.embedded.kinds.text_rules import path_segment_problems
+from heliostat.embedded.refusals import Cause
 from heliostat.kube.jsontree import JsonObject
 
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from heliostat.embedded.access.refusals import Cause
 from heliostat.embedded.kinds.address_rules import ip_causes
 from heliostat.embedded.kinds.causes import each_invalid, forbidden, invalid, invalid_without_value, negative, required
 from heliostat.embedded.kinds.name_rules import dns1123_subdomain_problems
+from heliostat.embedded.refusals import Cause
 from heliostat.kube.jsontree import JsonObject
 
 _REPLICAS = {  # kind -> counts that are parts of status.replicas

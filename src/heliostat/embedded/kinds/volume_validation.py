@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
-from heliostat.embedded.access.refusals import Cause
 from heliostat.embedded.kinds.causes import duplicate, each_invalid, forbidden, invalid, not_supported, required
 from heliostat.embedded.kinds.claim_validation import claim_spec_causes
 from heliostat.embedded.kinds.downward_validation import field_reference_causes, resource_reference_causes
 from heliostat.embedded.kinds.name_rules import dns1123_label_problems, dns1123_subdomain_problems
 from heliostat.embedded.kinds.resource_rules import read_quantity
 from heliostat.embedded.kinds.text_rules import backstep_problems, local_path_problems, mode_problems
+from heliostat.embedded.refusals import Cause
 from heliostat.kube.jsontree import JsonObject
 
 SourceRule: TypeAlias = Callable[[JsonObject, str], Iterator[Cause]]

@@ -5,7 +5,6 @@ All of them own Pods by a selector: it is there, is not empty, matches the templ
 
 from collections.abc import Iterator
 
-from heliostat.embedded.access.refusals import Cause
 from heliostat.embedded.kinds.causes import (
     changed,
     each_invalid,
@@ -26,6 +25,7 @@ from heliostat.embedded.kinds.rollout_validation import (
     deployment_strategy_causes,
     stateful_strategy_causes,
 )
+from heliostat.embedded.refusals import Cause
 from heliostat.kube.jsontree import JsonObject
 
 _TEMPLATE = "spec.template"

@@ -1,6 +1,6 @@
 """Refusals as kube-apiserver words them, and the Status object they become."""
 
-from heliostat.embedded.access.refusals import Cause, RefusedError, bad_request, conflict, invalid, not_found
+from heliostat.embedded.refusals import Cause, RefusedError, bad_request, conflict, invalid, not_found
 from heliostat.embedded.server.messages import Response
 from heliostat.kube.jsontree import JsonObject, encode_json
 

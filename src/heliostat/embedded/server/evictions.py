@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 import msgspec
 
-from heliostat.embedded.access.refusals import Cause, RefusedError, bad_request, conflict, forbidden
 from heliostat.embedded.kinds.label_rules import read_selector
 from heliostat.embedded.kinds.pod_validation import binding_causes
+from heliostat.embedded.refusals import Cause, RefusedError, bad_request, conflict, forbidden
 from heliostat.embedded.server.deletion import DeleteOptions
 from heliostat.embedded.server.metadata import Authority
 from heliostat.embedded.server.resources import Resource

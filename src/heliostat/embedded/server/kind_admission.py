@@ -10,9 +10,9 @@ from collections.abc import Callable
 import msgspec
 from msgspec import Struct
 
-from heliostat.embedded.access.refusals import forbidden
 from heliostat.embedded.kinds.pod_resources import read_amounts
 from heliostat.embedded.kinds.registry import rules_of
+from heliostat.embedded.refusals import forbidden
 from heliostat.embedded.server.limit_range_admission import (
     check_claim_limits,
     check_pod_limits,

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from heliostat.embedded.access.refusals import forbidden
 from heliostat.embedded.kinds.pod_resources import Amounts, container_amounts, read_amounts
+from heliostat.embedded.refusals import forbidden
 from heliostat.embedded.storage.keys import Scope
 from heliostat.embedded.storage.store import Store
 from heliostat.kube.jsontree import JsonObject

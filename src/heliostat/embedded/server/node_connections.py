@@ -8,10 +8,10 @@ from typing import Any
 
 import msgspec
 
-from heliostat.embedded.access.refusals import RefusedError, bad_request, invalid, not_found
 from heliostat.embedded.kinds.address_rules import endpoint_ip_causes
 from heliostat.embedded.kinds.causes import NOT_NEGATIVE
 from heliostat.embedded.kinds.causes import invalid as invalid_value
+from heliostat.embedded.refusals import RefusedError, bad_request, invalid, not_found
 from heliostat.embedded.server.messages import Answer, Request, Response
 from heliostat.embedded.server.node_backend import Connection, LogOptions, NodeBackend, Proxied
 from heliostat.embedded.server.targets import Target

@@ -6,7 +6,7 @@ says otherwise; a class that is not there refuses the Pod.
 
 import msgspec
 
-from heliostat.embedded.access.refusals import forbidden
+from heliostat.embedded.refusals import forbidden
 from heliostat.embedded.storage.keys import Key, Scope
 from heliostat.embedded.storage.store import Store
 from heliostat.kube.jsontree import JsonObject

@@ -10,9 +10,9 @@ from collections.abc import Callable
 
 import msgspec
 
-from heliostat.embedded.access.refusals import forbidden
 from heliostat.embedded.kinds.pod_resources import Amounts, add_amounts, read_amounts
 from heliostat.embedded.kinds.quota_usage import Refusal, growth, is_in_scope, object_usage, unsaid_needs, used_after
+from heliostat.embedded.refusals import forbidden
 from heliostat.embedded.server.facts import facts_of
 from heliostat.embedded.server.resources import Resource
 from heliostat.embedded.server.writes import encode_stored

@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 import msgspec
 
-from heliostat.embedded.access.refusals import RefusedError, forbidden
 from heliostat.embedded.kinds.pod_validation import MIRROR
+from heliostat.embedded.refusals import RefusedError, forbidden
 from heliostat.embedded.server.metadata import SUFFIX_ALPHABET
 from heliostat.embedded.server.pod_admission import name_for_refusal
 from heliostat.embedded.storage.keys import Key

@@ -11,7 +11,6 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from heliostat.embedded.access.refusals import RefusedError, invalid
 from heliostat.embedded.kinds.address_rules import read_ip
 from heliostat.embedded.kinds.causes import invalid as invalid_value
 from heliostat.embedded.kinds.service_address_validation import address_causes
@@ -24,6 +23,7 @@ from heliostat.embedded.kinds.service_changes import (
 )
 from heliostat.embedded.kinds.service_defaults import EXTERNAL_NAME, HEADLESS, needs_health_check, needs_node_ports
 from heliostat.embedded.kinds.service_families import fill_families
+from heliostat.embedded.refusals import RefusedError, invalid
 from heliostat.embedded.storage.keys import Scope
 from heliostat.embedded.storage.store import Store
 from heliostat.kube.jsontree import JsonObject

@@ -9,10 +9,10 @@ from collections.abc import Callable
 import msgspec
 from msgspec import Struct
 
-from heliostat.embedded.access.refusals import RefusedError, bad_request
 from heliostat.embedded.access.token_requests import Issuer, answer_token_request
 from heliostat.embedded.kinds.scale import SCALE_DEFINITION, build_scale, scaled
 from heliostat.embedded.kinds.typed_form import TypedError, fit_type
+from heliostat.embedded.refusals import RefusedError, bad_request
 from heliostat.embedded.server.bodies import read_body
 from heliostat.embedded.server.errors import method_not_allowed as never_allowed
 from heliostat.embedded.server.errors import no_such_path

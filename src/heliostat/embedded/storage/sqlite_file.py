@@ -44,7 +44,7 @@ def open_database(path: Path, first_revision: int) -> sqlite3.Connection:
     except sqlite3.Error as error:
         connection.close()
         raise _explain(path, error) from error
-    except BaseException:
+    except BaseException:  # whatever it was, the open file must not outlive the failed opening
         connection.close()
         raise
     return connection

@@ -33,7 +33,7 @@ class SqliteJournal:
         try:
             model, obsolete = self._load(connection)
             self._begin(connection, model)
-        except BaseException:
+        except BaseException:  # whatever it was, the open file must not outlive the failed opening
             connection.close()
             raise
         self._writer = SqliteWriter(connection, obsolete, durable, failed)

@@ -66,7 +66,7 @@ class SqliteWriter:
             while self._work_once():
                 pass
             _end_cleanly(self._connection)
-        except BaseException as error:
+        except BaseException as error:  # a thread that ends unheard would leave writers waiting for ever
             self._tell(self._failed, error)
             if not isinstance(error, sqlite3.Error):
                 raise

@@ -7,7 +7,7 @@ refusals have ``details`` in their Status although nothing stands in them (``has
 
 from collections.abc import Sequence
 
-from heliostat.embedded.access.refusals import Cause, RefusedError
+from heliostat.embedded.refusals import Cause, RefusedError
 
 _UNPROCESSABLE = "the server rejected our request due to an error in our request"
 

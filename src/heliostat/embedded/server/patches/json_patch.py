@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from heliostat.embedded.access.refusals import RefusedError, bad_request
+from heliostat.embedded.refusals import RefusedError, bad_request
 from heliostat.embedded.server.patches.errors import UnprocessablePatchError, too_large
 from heliostat.embedded.server.patches.go_values import json_type
 from heliostat.kube.jsontree import MAX_DEPTH, JsonObject, copy_tree, encode_json

@@ -6,7 +6,7 @@ that are null are dropped too, because null never means anything but "absent".
 
 from typing import Any
 
-from heliostat.embedded.access.refusals import bad_request
+from heliostat.embedded.refusals import bad_request
 from heliostat.embedded.server.patches.go_values import not_an_object
 from heliostat.kube import jsontree
 from heliostat.kube.jsontree import JsonObject

@@ -4,7 +4,7 @@ Rules: an apply needs a field manager and may be forced, no other patch may. A m
 printable characters; without one, a write belongs to the part of the user agent before its first slash.
 """
 
-from heliostat.embedded.access.refusals import Cause, required_value
+from heliostat.embedded.refusals import Cause, required_value
 from heliostat.embedded.server.patches.patch_types import APPLY_PATCH
 from heliostat.kube.go_text import go_quote
 

@@ -1,6 +1,6 @@
 """Which patches a kind takes. Custom resources have no merge keys, so they take no strategic merge patch (415)."""
 
-from heliostat.embedded.access.refusals import RefusedError
+from heliostat.embedded.refusals import RefusedError
 from heliostat.embedded.server.patches.errors import UnservedMediaTypeError
 
 JSON_PATCH = "application/json-patch+json"

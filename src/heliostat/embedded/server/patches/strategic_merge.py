@@ -9,7 +9,7 @@ decoding the object drops unknown fields and nulls.
 
 from typing import Any
 
-from heliostat.embedded.access.refusals import bad_request
+from heliostat.embedded.refusals import bad_request
 from heliostat.embedded.server.patches.errors import unforeseen
 from heliostat.embedded.server.patches.go_values import go_type, not_an_object
 from heliostat.embedded.server.patches.strategic_fields import Field, FieldType, find_field, item_type, root_type

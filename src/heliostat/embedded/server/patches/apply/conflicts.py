@@ -2,7 +2,7 @@
 
 from typing import TypeAlias
 
-from heliostat.embedded.access.refusals import Cause
+from heliostat.embedded.refusals import Cause
 from heliostat.embedded.server.patches.apply.elements import ElementPath, show_path
 from heliostat.embedded.server.patches.apply.owners import UPDATE, Owner
 from heliostat.embedded.server.patches.errors import ApplyConflictError

@@ -7,7 +7,7 @@ time of an entry moves when its owner changed the object. Of more than ten updat
 
 from typing import Any
 
-from heliostat.embedded.access.refusals import bad_request
+from heliostat.embedded.refusals import bad_request
 from heliostat.embedded.server.patches.apply import last_applied
 from heliostat.embedded.server.patches.apply.conflicts import ConflictsError, conflict_refusal
 from heliostat.embedded.server.patches.apply.elements import field_path

@@ -1,7 +1,7 @@
 """Why a request is turned away, in the form of a Kubernetes Status: code, reason, message, details, causes.
 
-Rules: one exception for every refusal of this package; the sentences are kube-apiserver's, because clients show and
-compare them. A refusal is built by the code that decides and raised by the handler, so decisions stay values.
+Rules: one exception for every refusal of the embedded Kubernetes; the sentences are kube-apiserver's, because clients
+show and compare them. A refusal is built by the code that decides and raised by the handler, so decisions stay values.
 """
 
 from collections.abc import Sequence
