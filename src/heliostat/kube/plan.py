@@ -89,6 +89,20 @@ class Patch(Struct, frozen=True):
     changes: JsonObject
     because: str
     report: Report = SILENT
+    subresource: str = ""
+
+
+class Replace(Struct, frozen=True):
+    """The whole object in the place of the one it was decided from; for subresources that know no patch."""
+
+    object: JsonObject  # with uid and resourceVersion
+    because: str
+    report: Report = SILENT
+    subresource: str = ""
+
+    @property
+    def ref(self) -> Ref:
+        return ref_of(self.object)
 
 
 class Delete(Struct, frozen=True):
@@ -97,6 +111,9 @@ class Delete(Struct, frozen=True):
     because: str
     detail: str = ""
     report: Report = SILENT
+    resource_version: str = ""  # a second precondition: nothing about the object has changed
+    propagation: str = ""  # Background, Foreground or Orphan; empty: as the kind has it
+    grace_seconds: int | None = None  # None: as the object has it
 
 
 class WriteStatus(Struct, frozen=True):
@@ -118,7 +135,7 @@ class Effect(Struct, frozen=True):
     because: str
 
 
-Action: TypeAlias = Create | Patch | Delete | WriteStatus | Effect
+Action: TypeAlias = Create | Patch | Replace | Delete | WriteStatus | Effect
 
 
 class Stage(Struct, frozen=True):

@@ -5,7 +5,7 @@ Plain text, no colours, one line for each row; texts of many lines are joined. W
 
 from collections.abc import Iterator, Sequence
 
-from heliostat.kube.plan import Action, Create, Delete, Effect, Patch, Plan, WriteStatus
+from heliostat.kube.plan import Action, Create, Delete, Effect, Patch, Plan, Replace, WriteStatus
 from heliostat.plan.because import explain
 
 NOTHING_TO_DO = "nothing to do"
@@ -40,6 +40,8 @@ def _row(action: Action) -> tuple[str, str, str]:
             return "create", str(action.ref), why
         case Patch():
             return "patch", str(action.ref), f"{why} ({', '.join(changed_fields(action.changes))})"
+        case Replace():
+            return "replace", str(action.ref), why
         case Delete():
             return "delete", str(action.ref), f"{why}: {action.detail}" if action.detail else why
         case WriteStatus():

@@ -1,0 +1,1 @@
+"""Kubernetes' own controllers on the loop of ``heliostat.runtime``: pure decisions, each with its wiring."""

@@ -1,0 +1,175 @@
+"""What the loop knows of one resource: the objects of its watch, slim, with one writer and many readers.
+
+Rules: only the ``CacheWriter`` changes it, between two reads of anybody (one thread, no await inside); a relist
+replaces everything at once, and listeners hear the difference; ``revision`` is how far the view is: everything the
+server wrote up to it is here. Objects are frozen, so nobody can change the cache by accident.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Generic, TypeAlias, TypeVar
+
+from msgspec import Struct
+
+from heliostat.kube.objects import Key, Object
+from heliostat.kube.resource_types import ResourceType
+
+T = TypeVar("T", bound=Object)
+
+IndexKeys: TypeAlias = Callable[[T], Iterable[str]]
+Changed: TypeAlias = Callable[[T | None, T | None], None]  # before, after
+
+
+class CachedKind(Struct, Generic[T], frozen=True):
+    """What to watch and what to keep of it. Equal ones share a cache."""
+
+    resource: ResourceType
+    shape: type[T]
+    label_selector: str = ""
+    field_selector: str = ""
+    namespace: str = ""
+
+    def __str__(self) -> str:
+        narrowed = ",".join(part for part in (self.namespace, self.label_selector, self.field_selector) if part)
+        return f"{self.resource}[{narrowed}]" if narrowed else str(self.resource)
+
+
+class Index(Generic[T]):
+    """Objects by a value computed from them."""
+
+    def __init__(self, keys_of: IndexKeys[T]) -> None:
+        self._keys_of = keys_of
+        self._found: dict[str, dict[Key, T]] = {}
+
+    def at(self, value: str) -> list[T]:
+        return list(self._found.get(value, {}).values())
+
+    def has(self, value: str) -> bool:
+        return value in self._found
+
+    def values(self) -> Iterator[str]:
+        return iter(self._found)
+
+    def change(self, before: T | None, after: T | None) -> None:
+        if before is not None:
+            for value in self._keys_of(before):
+                self._drop(value, before.metadata.key)
+        if after is not None:
+            for value in self._keys_of(after):
+                self._found.setdefault(value, {})[after.metadata.key] = after
+
+    def _drop(self, value: str, key: Key) -> None:
+        entries = self._found.get(value)
+        if entries is not None:
+            entries.pop(key, None)
+            if not entries:
+                del self._found[value]
+
+
+def _owner_uids(item: Object) -> Iterable[str]:
+    return {owner.uid for owner in item.metadata.owner_references}
+
+
+def _namespace(item: Object) -> Iterable[str]:
+    return (item.metadata.namespace,)
+
+
+class Cache(Generic[T]):
+    """The readers' side."""
+
+    def __init__(self, kind: CachedKind[T]) -> None:
+        self.kind = kind
+        self.revision = 0
+        self.is_synced = False  # the first list is complete
+        self._items: dict[Key, T] = {}
+        self._by_owner: Index[T] = Index(_owner_uids)
+        self._by_namespace: Index[T] = Index(_namespace)
+        self._indexes: list[Index[T]] = [self._by_owner, self._by_namespace]
+        self._listeners: list[Changed[T]] = []
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(list(self._items.values()))
+
+    def get(self, key: Key) -> T | None:
+        return self._items.get(key)
+
+    def owned_by(self, uid: str) -> list[T]:
+        """Those that name this UID among their owners, controller or not."""
+        return self._by_owner.at(uid)
+
+    def in_namespace(self, namespace: str) -> list[T]:
+        return self._by_namespace.at(namespace)
+
+    def add_index(self, keys_of: IndexKeys[T]) -> Index[T]:
+        index = Index(keys_of)
+        for item in self._items.values():
+            index.change(None, item)
+        self._indexes.append(index)
+        return index
+
+    def subscribe(self, listener: Changed[T]) -> None:
+        """Hear of every change, with the object before and after; what is there already comes at once."""
+        self._listeners.append(listener)
+        for item in list(self._items.values()):
+            listener(None, item)
+
+    def change(self, key: Key, after: T | None) -> None:
+        """For the writer alone."""
+        before = self._items.get(key)
+        if after is None:
+            self._items.pop(key, None)
+        else:
+            self._items[key] = after
+        if before is None and after is None:
+            return
+        for index in self._indexes:
+            index.change(before, after)
+        for listener in self._listeners:
+            listener(before, after)
+
+    def known_keys(self) -> list[Key]:
+        return list(self._items)
+
+
+class CacheWriter(Generic[T]):
+    """The one that changes a cache: the reflector that watches for it."""
+
+    def __init__(self, cache: Cache[T]) -> None:
+        self._cache = cache
+
+    def replace(self, items: Iterable[T], revision: int) -> None:
+        """A whole list took the place of everything; what it does not have is gone."""
+        fresh = {item.metadata.key: item for item in items}
+        self._advance(revision)
+        for key in self._cache.known_keys():
+            if key not in fresh:
+                self._cache.change(key, None)
+        for key, item in fresh.items():
+            known = self._cache.get(key)
+            if known is None or known.metadata.resource_version != item.metadata.resource_version:
+                self._cache.change(key, item)
+        self._cache.is_synced = True
+
+    def put(self, item: T) -> None:
+        self._advance(_revision_of(item))
+        self._cache.change(item.metadata.key, item)
+
+    def remove(self, item: T) -> None:
+        """``item`` is the last state, and its resourceVersion that of the deletion."""
+        self._advance(_revision_of(item))
+        self._cache.change(item.metadata.key, None)
+
+    def progress(self, revision: int) -> None:
+        """A bookmark: nothing changed up to here that was not told."""
+        self._advance(revision)
+
+    def _advance(self, revision: int) -> None:
+        # A relist from a replica that lags may be older than what was seen; the view is then as old as that list.
+        self._cache.revision = revision
+
+
+def _revision_of(item: Object) -> int:
+    version = item.metadata.resource_version
+    return int(version) if version.isdecimal() else 0

@@ -1,0 +1,120 @@
+"""What can go wrong between the loop and the API, as one tree; the loop decides by the class alone.
+
+ApiError
+├── UnavailableError         nothing was carried out: no connection, or too long in our own queue
+│   └── ThrottledError       429, or 503 in the API server's own words: come back later
+├── AmbiguousError           sent, and no answer or a 5xx came that leaves it open: it may have been carried out
+├── RefusedError             the server answered, and said no
+│   ├── NotFoundError        404
+│   ├── AlreadyExistsError   409 AlreadyExists
+│   ├── ConflictError        409 Conflict: decided from an older version, or another UID
+│   ├── ExpiredError         410: the resourceVersion or the continue token is too old
+│   ├── ForbiddenError       401, 403
+│   └── InvalidError         400, 413, 415, 422: the same request will never be accepted
+└── FencedError              not sent: the right to write is in doubt (leader election)
+"""
+
+import msgspec
+from msgspec import Struct
+
+
+class ApiError(Exception):
+    """Base of everything the API can answer instead of a result."""
+
+
+class UnavailableError(ApiError):
+    """Nothing was carried out; trying again is safe."""
+
+
+class ThrottledError(UnavailableError):
+    def __init__(self, message: str, retry_after: float) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class AmbiguousError(ApiError):
+    """Sent, and no answer came: only a fresh read can tell whether it was carried out."""
+
+
+class FencedError(ApiError):
+    """Not sent: we may no longer be the leader."""
+
+
+class RefusedError(ApiError):
+    def __init__(self, code: int, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+        self.reason = reason
+        self.message = message
+
+
+class NotFoundError(RefusedError):
+    pass
+
+
+class AlreadyExistsError(RefusedError):
+    pass
+
+
+class ConflictError(RefusedError):
+    pass
+
+
+class ExpiredError(RefusedError):
+    pass
+
+
+class ForbiddenError(RefusedError):
+    pass
+
+
+class InvalidError(RefusedError):
+    pass
+
+
+_BY_CODE: dict[int, type[RefusedError]] = {
+    400: InvalidError,
+    401: ForbiddenError,
+    403: ForbiddenError,
+    404: NotFoundError,
+    405: InvalidError,
+    406: InvalidError,
+    409: ConflictError,
+    410: ExpiredError,
+    413: InvalidError,
+    415: InvalidError,
+    422: InvalidError,
+}
+_DEFAULT_RETRY_SECONDS = 1.0
+
+
+class _Details(Struct):
+    retryAfterSeconds: float = 0  # noqa: N815  the API's spelling
+
+
+class _Status(Struct):
+    reason: str = ""
+    message: str = ""
+    details: _Details | None = None
+
+
+def error_of(code: int, body: bytes, retry_after: str = "") -> ApiError:
+    """The error that an answer of 400 or more stands for."""
+    status = _read_status(body)
+    message = status.message or body[:200].decode(errors="replace") or f"the server answered {code}"
+    if code == 429 or (code == 503 and status.reason == "ServiceUnavailable"):
+        told = float(retry_after) if retry_after.isdecimal() else status.details and status.details.retryAfterSeconds
+        return ThrottledError(message, told or _DEFAULT_RETRY_SECONDS)
+    if code >= 500:
+        # A store that timed out answers 500 for a write that may be in its log; a proxy answers 502 for one it sent on.
+        return AmbiguousError(message)
+    if status.reason == "AlreadyExists":
+        return AlreadyExistsError(code, status.reason, message)
+    return _BY_CODE.get(code, RefusedError)(code, status.reason, message)
+
+
+def _read_status(body: bytes) -> _Status:
+    try:
+        return msgspec.json.decode(body, type=_Status)
+    except msgspec.MsgspecError:
+        return _Status()

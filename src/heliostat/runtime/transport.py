@@ -1,0 +1,56 @@
+"""How a request reaches an API server. The client speaks to this alone; HTTPS, in-process and simulated ones exist.
+
+Rules for every implementation: ``UnavailableError`` only when nothing can have been carried out; ``AmbiguousError``
+once anything was sent and no complete answer came; an answer of any status is a ``Reply`` and never an exception.
+"""
+
+from typing import Protocol
+
+from msgspec import Struct
+
+JSON = "application/json"
+MERGE_PATCH = "application/merge-patch+json"
+
+
+class Call(Struct, frozen=True, kw_only=True):
+    method: str
+    path: str
+    query: tuple[tuple[str, str], ...] = ()
+    body: bytes = b""
+    content_type: str = JSON
+    accept: str = JSON
+
+    @property
+    def is_write(self) -> bool:
+        return self.method not in ("GET", "HEAD")
+
+    def __str__(self) -> str:
+        return f"{self.method} {self.path}"
+
+
+class Reply(Struct, frozen=True):
+    status: int
+    body: bytes
+    retry_after: str = ""
+
+
+class Chunks(Protocol):
+    """The bytes of a watch as they come; it raises ``UnavailableError`` when the connection breaks."""
+
+    def __aiter__(self) -> "Chunks": ...
+
+    async def __anext__(self) -> bytes: ...
+
+    async def aclose(self) -> None: ...
+
+
+class Transport(Protocol):
+    async def send(self, call: Call, seconds: float) -> Reply:
+        """The whole exchange within so many seconds."""
+        ...
+
+    async def open(self, call: Call, seconds: float) -> Reply | Chunks:
+        """A stream: within so many seconds its beginning, or the reply that refuses it."""
+        ...
+
+    async def close(self) -> None: ...
