@@ -10,7 +10,7 @@ UV     := $(shell command -v uv 2>/dev/null || echo $(BIN)/uv)
 export UV_PYTHON_DOWNLOADS = never
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick check format conformance-real conformance-record soak bench snapshots reference schemas clean
+.PHONY: help demo test quick check format conformance-real conformance-record sim replay soak bench snapshots reference schemas clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -34,15 +34,25 @@ format: $(READY) ## write the formatter's and the linter's fixes
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-conformance-real: $(READY) ## compare the embedded server with a real kube-apiserver, built from Go modules (minutes)
+conformance-real: $(READY) ## compare the embedded server and controllers with real ones, built from Go modules (minutes)
 	PYTHONPATH=tests:. $(BIN)/python -m conformance real
+	PYTHONPATH=tests:. $(BIN)/python -m conformance controllers real
 
-conformance-record: $(READY) ## keep the answers of a real kube-apiserver again
+conformance-record: $(READY) ## keep what a real kube-apiserver and real controllers do again
 	PYTHONPATH=tests:. $(BIN)/python -m conformance record
 	PYTHONPATH=tests:. $(BIN)/python -m conformance kubectl --record
+	PYTHONPATH=tests:. $(BIN)/python -m conformance controllers record
+
+SEEDS ?= 2000
+sim: $(READY) ## simulate controllers under faults: a crash at every call, and SEEDS random worlds of each case
+	PYTHONPATH=tests $(BIN)/python -m simulation sim --seeds $(SEEDS)
+
+replay: $(READY) ## see a finding of the simulator again: make replay CASE=jobs SEED=7 [FAULTS='[…]']
+	PYTHONPATH=tests $(BIN)/python -m simulation replay --case $(CASE) --seed $(SEED) --faults '$(FAULTS)'
 
 soak: $(READY) ## kill the server 500 times in the middle of writes, with longer laws
 	HELIOSTAT_KILLS=500 $(BIN)/pytest -q tests/embedded/test_server_kill.py tests/embedded/storage/test_kill.py
+	HELIOSTAT_SOAK=1 $(BIN)/pytest -q tests/embedded/processes
 
 bench: $(READY) ## every benchmark; each prints a ratio measured in the same run
 	@for file in bench/[a-z]*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done

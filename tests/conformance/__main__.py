@@ -1,10 +1,10 @@
-# ruff: noqa: T201 - this is a command
 """``python -m conformance``: put the suite to servers and tell the differences. Run it from the repository's root.
 
 record     start a real kube-apiserver and keep its answers in recorded/
 recorded   compare our server with what is kept
 real       compare our server with a real one, live, on the kept sequences and on fresh generated ones
 kubectl    run the kubectl script on ours, or with --record on the real one to keep its output
+controllers   the same three (record, recorded, real) for scenarios of controllers and the scheduler
 """
 
 import argparse
@@ -15,13 +15,15 @@ import traceback
 from collections.abc import Sequence as Many
 from contextlib import AbstractAsyncContextManager
 
+from msgspec import structs
+
 from conformance.catalogue import HANDWRITTEN
-from conformance.differ import Difference, compare
+from conformance.controllers.commands import run_controllers
+from conformance.differ import compare
 from conformance.generator import generate_many
-from conformance.known_differences import unexpected
+from conformance.known_differences import unexplained
 from conformance.kubectl_script import differing_outcomes, load_outcomes, run_script, save_outcomes
 from conformance.model import Sequence
-from conformance.open_differences import command_of, write_open
 from conformance.own import OPTIONS
 from conformance.recording import Recording, load_recordings, save_recordings
 from conformance.report import causes, group, shape, summarize
@@ -64,25 +66,6 @@ async def _recorded(target_name: str, names: Many[str]) -> int:
     return _tell(chosen, kept, given, bugs)
 
 
-async def _open() -> int:
-    """What differs in process or over HTTPS, or to kubectl, becomes the list of open differences."""
-    chosen = [one for suite in kept_suites().values() for one in suite]
-    kept = {name: recording for suite in kept_suites() for name, recording in load_recordings(suite).items()}
-    names: list[str] = []
-    for target_name in ("memory", "embedded"):
-        async with _own(target_name, []) as target:
-            await install_custom_kinds(target)
-            given = await record_all(chosen, target, kept, ABREAST)
-        found = (one for one in chosen if unexpected(compare(one, kept[one.name], given[one.name])))
-        names += [one.name for one in found]
-    with api_server_in_thread(OPTIONS) as server:
-        outcomes = await asyncio.to_thread(run_script, server.kubeconfig)
-    names += [command_of(text) for text in differing_outcomes(load_outcomes(), outcomes)]
-    write_open(names)
-    print(f"{len(set(names))} open differences")
-    return 0
-
-
 async def _real(target_names: Many[str], seed: int, count: int) -> int:
     from conformance.real import real_target
 
@@ -107,7 +90,7 @@ def _tell(
     chosen: Many[Sequence], wanted: dict[str, Recording], given: dict[str, Recording], bugs: Many[BaseException]
 ) -> int:
     found = [one for sequence in chosen for one in compare(sequence, wanted[sequence.name], given[sequence.name])]
-    left = unexpected(found)
+    left = [one for sequence in chosen for one in unexplained(sequence, wanted[sequence.name], given[sequence.name])]
     print(summarize(causes(left)))
     for bug in bugs:
         print("".join(traceback.format_exception(bug)[-3:]))
@@ -124,22 +107,20 @@ async def _show_small(
     chosen: Many[Sequence], wanted: dict[str, Recording], given: dict[str, Recording], real: Target, own: Target
 ) -> None:
     """Differing generated sequences, made small."""
-    differing = [one for one in chosen if one.name not in HANDWRITTEN and _left(one, wanted[one.name], given[one.name])]
+    differing = [
+        one for one in chosen if one.name not in HANDWRITTEN and unexplained(one, wanted[one.name], given[one.name])
+    ]
     for sequence in differing[:SHRUNK]:
-        wanted_shape = shape(_left(sequence, wanted[sequence.name], given[sequence.name])[0])
+        wanted_shape = shape(unexplained(sequence, wanted[sequence.name], given[sequence.name])[0])
 
         async def still(smaller: Sequence, wanted_shape: tuple[str, str, str] = wanted_shape) -> bool:
-            left = _left(smaller, await record(smaller, real), await record(smaller, own))
+            left = unexplained(smaller, await record(smaller, real), await record(smaller, own))
             return any(shape(one) == wanted_shape for one in left)
 
-        small = await shrink(sequence, still)
+        small = await shrink(structs.replace(sequence, name=f"{sequence.name}-{own.name}"), still)
         print(f"-- {sequence.name} shrunk from {len(sequence.steps)} to {len(small.steps)} steps:")
         for step in small.steps:
             print(f"   {step}")
-
-
-def _left(sequence: Sequence, wanted: Recording, given: Recording) -> list[Difference]:
-    return unexpected(compare(sequence, wanted, given))
 
 
 def _kubectl(*, records: bool) -> int:
@@ -149,9 +130,6 @@ def _kubectl(*, records: bool) -> int:
         with ControlPlane.started() as cluster:
             print(f"kept in {save_outcomes(run_script(cluster.kubeconfig)).name}")
         return 0
-    from conformance.own import OPTIONS
-    from heliostat.testing import api_server_in_thread
-
     with api_server_in_thread(OPTIONS) as server:
         given = run_script(server.kubeconfig)
         for bug in server.bugs:
@@ -173,14 +151,16 @@ def main() -> int:
     real.add_argument("--target", action="append", choices=("memory", "embedded"))
     real.add_argument("--seed", type=int, default=random.randrange(1_000_000))  # noqa: S311 - printed, to repeat it
     real.add_argument("--count", type=int, default=KEPT_COUNT)
-    commands.add_parser("open", help="write the list of what still differs")
     kubectl = commands.add_parser("kubectl", help="the kubectl script")
     kubectl.add_argument("--record", action="store_true", help="on a real kube-apiserver, to keep what it says")
+    controllers = commands.add_parser("controllers", help="scenarios of controllers and the scheduler")
+    controllers.add_argument("what", choices=("record", "recorded", "real"))
+    controllers.add_argument("names", nargs="*", help="of scenarios or groups; all by default")
     chosen = parser.parse_args()
+    if chosen.command == "controllers":
+        return run_controllers(chosen.what, chosen.names)
     if chosen.command == "kubectl":
         return _kubectl(records=chosen.record)
-    if chosen.command == "open":
-        return asyncio.run(_open())
     if chosen.command == "record":
         return asyncio.run(_record())
     if chosen.command == "recorded":

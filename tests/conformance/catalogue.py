@@ -3,6 +3,7 @@
 from conformance.handwritten import (
     access,
     bad_input,
+    changes,
     custom,
     deletions,
     lists,
@@ -18,5 +19,6 @@ from conformance.model import Sequence
 
 _MODULES = (
     objects_life, deletions, lists, watches, patches, pods, services, workloads, custom, access, small_kinds, bad_input,
+    changes,
 )  # fmt: skip
 HANDWRITTEN: dict[str, Sequence] = {sequence.name: sequence for module in _MODULES for sequence in module.SEQUENCES}

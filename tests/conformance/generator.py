@@ -76,7 +76,17 @@ def _create(random: Random, subject: Subject, name: str) -> Call:
 
 
 def _create_broken(random: Random, subject: Subject, name: str) -> Call:
-    return create(subject.resource, break_once(random, subject.build(random, name)), query=_write_query(random))
+    body = break_once(random, subject.build(random, name))
+    if subject.resource == "services":
+        _keep_name(body, name)
+    return create(subject.resource, body, query=_write_query(random))
+
+
+def _keep_name(body: Json, name: str) -> None:
+    """K36: for a Service without a name the real server tries every address it has, and every other Service waits."""
+    metadata = body.get("metadata")
+    if metadata is None or isinstance(metadata, dict):
+        body["metadata"] = {"name": name, **(metadata or {})}
 
 
 def _update(random: Random, subject: Subject, name: str) -> Call:

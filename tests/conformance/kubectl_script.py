@@ -9,6 +9,7 @@ import difflib
 import gzip
 import os
 import re
+import select
 import shutil
 import signal
 import subprocess
@@ -29,7 +30,6 @@ from conformance.recording import RECORDED
 
 NAMESPACE = "script"
 SECONDS = 60.0
-QUIET_SECONDS = 2.0  # how long a started watch may lag
 
 
 class Run(Struct, frozen=True):
@@ -40,13 +40,19 @@ class Run(Struct, frozen=True):
 
 
 class Start(Struct, frozen=True):
-    """Leave it running while the next commands run."""
+    """Leave it running while the next commands run, which begin once it has said this.
+
+    A watch goes on from the list that it has shown, so nothing that happens after its first line is missed.
+    """
 
     arguments: str
+    until: str
 
 
 class Stop(Struct, frozen=True):
-    """Interrupt what was started; its output is this step's."""
+    """Interrupt what was started once it has said this, too; its output is this step's."""
+
+    until: str
 
 
 Step: TypeAlias = Run | Start | Stop
@@ -121,14 +127,14 @@ SCRIPT: tuple[Step, ...] = (
     Run("get pods -o wide"),
     Run("get pod lone -o yaml"),
     Run("describe pod lone"),
-    Start("get pods --watch --output-watch-events"),
+    Start("get pods --watch --output-watch-events", until=r"ADDED +lone"),
     Run("label pod lone tier=back"),
     Run("label pod lone tier=front"),
     Run("label pod lone tier=front --overwrite"),
     Run("annotate pod lone note=hello"),
     Run("run shell --image=busybox --restart=Never -- sleep 5"),
     Run("delete pod shell --now"),
-    Stop(),
+    Stop(until=r"DELETED +shell"),
     Run('patch pod lone --type=strategic -p {"spec":{"activeDeadlineSeconds":60}}'),
     Run('patch pod lone --type=merge -p {"metadata":{"labels":{"tier":null}}}'),
     Run('patch pod lone --type=json -p [{"op":"add","path":"/metadata/labels/via","value":"json"}]'),
@@ -268,7 +274,7 @@ class _Kubectl:
             raise RuntimeError("kubectl is not here: install it to run this script")
         self._binary = binary
         self._environment = {"PATH": os.environ["PATH"], "HOME": str(home), "KUBECONFIG": str(kubeconfig), "TZ": "UTC"}
-        self._started: tuple[Start, subprocess.Popen[str]] | None = None
+        self._started: _Started | None = None
 
     def perform(self, step: Step) -> Outcome | None:
         match step:
@@ -284,36 +290,56 @@ class _Kubectl:
                 )
                 return _build_outcome(step.arguments, done.returncode, done.stdout, done.stderr)
             case Start():
-                self._started = step, self._start(step)
+                self._started = _Started(step.arguments, self._command(step.arguments), self._environment)
+                self._started.read_until(step.until)
                 return None
             case Stop():
-                return self._stop()
+                if self._started is None:
+                    raise RuntimeError("nothing was started")
+                return self._started.stop(step.until)
 
     def _command(self, arguments: str) -> list[str]:
         """Words are separated by spaces; a no-break space is a space inside a word."""
         words = [word.replace("\u00a0", " ") for word in arguments.split(" ")]
         return [self._binary, f"--namespace={NAMESPACE}", *words]
 
-    def _start(self, step: Start) -> subprocess.Popen[str]:
-        process = subprocess.Popen(
-            self._command(step.arguments),
-            env=self._environment,
+
+class _Started:
+    """A command that runs beside the others, and what it has said so far."""
+
+    def __init__(self, arguments: str, command: list[str], environment: dict[str, str]) -> None:
+        self._arguments = arguments
+        self._said = b""
+        self._process = subprocess.Popen(
+            command,
+            env=environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            text=True,
+            bufsize=0,
         )
-        time.sleep(QUIET_SECONDS)  # until it has listed: kubectl does not say when it watches
-        return process
 
-    def _stop(self) -> Outcome:
-        if self._started is None:
-            raise RuntimeError("nothing was started")
-        step, process = self._started
-        time.sleep(QUIET_SECONDS)
-        process.send_signal(signal.SIGINT)
-        stdout, stderr = process.communicate(timeout=SECONDS)
-        return _build_outcome(step.arguments, 0, stdout, stderr)
+    def read_until(self, pattern: str) -> None:
+        """Until it has said so, has ended, or is late: then what is missing shows in the comparison."""
+        deadline = time.monotonic() + SECONDS
+        while not re.search(pattern.encode(), self._said):
+            left = deadline - time.monotonic()
+            more = self._read(left) if left > 0 else b""
+            if not more:
+                return
+            self._said += more
+
+    def _read(self, seconds: float) -> bytes:
+        if self._process.stdout is None:
+            return b""
+        ready, _, _ = select.select([self._process.stdout], [], [], seconds)
+        return os.read(self._process.stdout.fileno(), 65536) if ready else b""
+
+    def stop(self, pattern: str) -> Outcome:
+        self.read_until(pattern)
+        self._process.send_signal(signal.SIGINT)
+        rest, stderr = self._process.communicate(timeout=SECONDS)
+        return _build_outcome(self._arguments, 0, (self._said + rest).decode(), stderr.decode())
 
 
 def _build_outcome(arguments: str, code: int, stdout: str, stderr: str) -> Outcome:

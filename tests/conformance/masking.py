@@ -18,9 +18,12 @@ from conformance.recording import Reply, WatchRead
 _UUID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
 _TIME = re.compile(r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)")
 _REVISION_IN_TEXT = re.compile(r"(?i)((?:resource ?version|current)(?: in [a-z ]+)?: )\d+")
-_RECORD = re.compile(r"(ResourceVersion in record )\(\d+\)")
+_RECORD = re.compile(r"(ResourceVersion in (?:record|the precondition) )\(\d+\)")
 _YAML_REVISION = re.compile(r'(\n  resourceVersion: )"\d+"')
 _TOO_OLD = re.compile(r"(too old resource version: )\d+ \(\d+\)|(provided list is too old: )\d+ \(\d+\)")
+# K3: what is wrong with an applied object, a line each.
+_LISTED_ERRORS = re.compile(r"(?<=: errors:)(?:\n  [^\n]*)+")
+_PORT_IN_TEXT = re.compile(r"\b3[0-2]\d{3}\b")
 _VOLUME = re.compile(r"\bkube-api-access-[a-z0-9]{5}\b")
 # K2: what a refused change of a Pod ends with.
 INTERNAL_DIFF = re.compile(r"(?:\n@@ -\d+,\d+ \+\d+,\d+ @@(?:\n[ +-].*)*)+\n?")
@@ -29,8 +32,8 @@ _EARLIER = re.compile(r'(conflicts? with )"(?:conformance|before-first-apply)"')
 _GENERATE = re.compile(r'"generateName":"([^"]*)"')
 _SUFFIX = "[bcdfghjklmnpqrstvwxz2456789]{5}"
 _LONGEST_PREFIX = 58
-# A refused patch is told with the whole object, whose managedFields are not comparable.
-_OBJECT_IN_TEXT = re.compile(r'Invalid value: "\{.*\\"managedFields\\".*\}": ', re.DOTALL)
+# A refused patch is told with the whole object, whose managedFields (K1) and order of fields are not comparable.
+_OBJECT_IN_TEXT = re.compile(r'Invalid value: "\{\\"(?:kind|apiVersion)\\":.*\}": ', re.DOTALL)
 _AGE = re.compile(r"^(\d+[smhd])+$")
 # Where the server puts what it chose; the last part of the field's path.
 _CHOSEN = {
@@ -139,6 +142,8 @@ class _Masker:
         for key, value in tree.items():
             if key == "managedFields" and not self._keeps_managed_fields:
                 continue
+            if key == "managedFields" and isinstance(value, list):
+                value = sorted(value, key=_owner_of)
             if key == "resourceVersion" and "uid" in tree and isinstance(value, str):
                 masked[key] = self._names.version(tree["uid"], value)
             else:
@@ -158,12 +163,20 @@ class _Masker:
         text = _TIME.sub(lambda match: match[0] if match[0] in self._names.spelled_out else "<time>", text)
         text = _TOO_OLD.sub(lambda match: f"{match[1] or match[2]}<revision> (<revision>)", text)
         text = INTERNAL_DIFF.sub("", text)
+        text = _LISTED_ERRORS.sub(lambda match: "\n".join(sorted(match[0].split("\n"))), text)
         text = _EARLIER.sub(r"\1<earlier>", text)
         text = _RECORD.sub(r"\1(<revision>)", text)
         text = _YAML_REVISION.sub(r"\1<revision>", text)
         text = _OBJECT_IN_TEXT.sub('Invalid value: "<object>": ', text)
+        if "Duplicate value" in text:
+            text = _PORT_IN_TEXT.sub(lambda match: match[0] if match[0] in self._names.spelled_out else "<port>", text)
         text = _REVISION_IN_TEXT.sub(lambda match: f"{match[1]}<revision>", text)
         return _VOLUME.sub("kube-api-access-<x>", text)
+
+
+def _owner_of(entry: Json) -> tuple[str, ...]:
+    """Entries are ordered by the second of their last write, which is chance."""
+    return tuple(str(entry.get(key, "")) for key in ("operation", "manager", "subresource", "apiVersion"))
 
 
 def _with_sorted_causes(status: Json) -> Json:
@@ -178,7 +191,8 @@ def _with_sorted_causes(status: Json) -> Json:
 
 
 def _told(causes: list[Json]) -> str:
-    return ", ".join(f"{cause.get('field')}: {cause.get('message')}" for cause in causes)
+    """As in the message, where each problem is told once."""
+    return ", ".join(dict.fromkeys(f"{cause.get('field')}: {cause.get('message')}" for cause in causes))
 
 
 def _is_progress(event: Json) -> bool:

@@ -5,6 +5,7 @@ import base64
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Protocol
 from urllib.parse import unquote
 
 import yaml
@@ -12,11 +13,11 @@ import yaml
 from conformance.over_http import HttpTarget
 from conformance.recording import Reply, decode_body
 from conformance.targets import Sent, WatchReader
-from heliostat.embedded.access.hidden import Hidden
 from heliostat.embedded.access.users import MASTERS, User
 from heliostat.embedded.server.kind_admission import AdmissionOptions
-from heliostat.embedded.server.messages import Request, Response, Stream
+from heliostat.embedded.server.messages import Answer, Request, Response, Stream
 from heliostat.embedded.serving import ServerOptions
+from heliostat.kube.hidden import Hidden
 from heliostat.testing import ApiServer
 
 ADMIN = User("admin", groups=(MASTERS,))  # who the requests to the real server come from, too
@@ -26,10 +27,16 @@ OPTIONS = ServerOptions(tokens=((Hidden(TOKEN), ADMIN),), admission=ALL_ADMISSIO
 TURNS = 50  # of the event loop: more than any event needs to reach a reader in the same process
 
 
+class Served(Protocol):
+    async def handle(self, request: Request) -> Answer: ...
+
+    def compact(self) -> None: ...
+
+
 class MemoryTarget:
     name = "memory"
 
-    def __init__(self, server: ApiServer) -> None:
+    def __init__(self, server: Served) -> None:
         self._server = server
 
     async def send(self, sent: Sent) -> Reply:

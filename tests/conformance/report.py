@@ -19,12 +19,13 @@ def causes(differences: Iterable[Difference]) -> list[Difference]:
     for difference in differences:
         if difference.step <= diverged.get(difference.sequence, difference.step):
             kept.append(difference)
-            if _parts_states(difference):
+            if parts_states(difference):
                 diverged.setdefault(difference.sequence, difference.step)
     return kept
 
 
-def _parts_states(difference: Difference) -> bool:
+def parts_states(difference: Difference) -> bool:
+    """Whether one server wrote and the other did not."""
     verdicts = {str(verdict).startswith("2") for verdict in (difference.expected, difference.actual)}
     return difference.where == "status" and not difference.request.startswith("GET") and len(verdicts) == 2
 

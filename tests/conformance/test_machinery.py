@@ -3,14 +3,16 @@
 import asyncio
 from pathlib import Path
 
+import pytest
+
 from conformance.differ import compare, differing
 from conformance.generator import generate, generate_many
-from conformance.known_differences import KNOWN
+from conformance.known_differences import KNOWN, MODIFIED, unexplained
 from conformance.masking import mask
 from conformance.model import Call, ReadWatch, Sequence, sequence
 from conformance.objects import configmap
 from conformance.recording import Recording, Reply, WatchRead
-from conformance.requests import create, get
+from conformance.requests import apply, create, get, update
 from conformance.shrinking import shrink
 from conformance.variables import Variables
 
@@ -34,6 +36,78 @@ def test_a_write_that_only_one_server_made_is_a_difference() -> None:
     did_not = mask(ONE, [Reply(201, body=_object("u-1", "1")), Reply(200, body=_object("u-1", "1"))])
     found = compare(ONE, Recording("", wrote), Recording("", did_not))
     assert [one.where for one in found] == ["body.metadata.resourceVersion"]
+
+
+def _masked(*versions: tuple[str, str]) -> Recording:
+    """An object a, shown after each of the requests of ONE in this version and with this note."""
+    replies = [Reply(200, body={**_object("u-1", version), "data": {"note": note}}) for version, note in versions]
+    return Recording("", mask(ONE, [*replies]))
+
+
+def test_a_version_of_the_real_server_that_only_moves_owners_is_no_difference() -> None:
+    assert unexplained(ONE, _masked(("1", "x"), ("2", "x")), _masked(("1", "x"), ("1", "x"))) == []
+    assert unexplained(ONE, _masked(("1", "x"), ("2", "y")), _masked(("1", "x"), ("2", "y"))) == []
+
+
+@pytest.mark.parametrize(
+    ("real", "own"),
+    [
+        ((("1", "x"), ("1", "x")), (("1", "x"), ("2", "x"))),  # ours made one too many
+        ((("1", "x"), ("2", "y")), (("1", "x"), ("1", "x"))),  # ours made none of a change
+        ((("1", "x"), ("2", "y")), (("1", "x"), ("1", "y"))),  # ours changed a version
+    ],
+)
+def test_any_other_version_that_one_server_alone_makes_is_a_difference(
+    real: tuple[tuple[str, str], ...], own: tuple[tuple[str, str], ...]
+) -> None:
+    assert unexplained(ONE, _masked(*real), _masked(*own))
+
+
+def test_a_watch_tells_of_a_version_that_only_moves_owners_once() -> None:
+    def read(*versions: str) -> Recording:
+        events = [{"type": "MODIFIED", "object": _object("u-1", version)} for version in versions]
+        return Recording("", mask(watched, [WatchRead(tuple(events), ended=False)]))
+
+    watched = Sequence(name="s", steps=(ReadWatch(watch="w"),))
+    assert unexplained(watched, read("1", "2"), read("1")) == []
+    assert unexplained(watched, read("1"), read("1", "2"))
+
+
+def test_a_write_that_names_the_version_before_may_be_refused_by_the_real_server_alone() -> None:
+    put = sequence("one", get("configmaps", "a"), get("configmaps", "a"), update("configmaps", "a", configmap("a")))
+    refused = Reply(409, body={"kind": "Status", "message": f"Operation cannot be fulfilled: {MODIFIED}"})
+
+    def answers(version: str, last: Reply) -> Recording:
+        replies = [Reply(200, body=_object("u-1", "1")), Reply(200, body=_object("u-1", version)), last]
+        return Recording("", mask(put, [*replies]))
+
+    written = Reply(200, body={**_object("u-1", "3"), "data": {}})
+    assert unexplained(put, answers("2", refused), answers("1", written)) == []
+    assert unexplained(put, answers("1", refused), answers("1", written))
+
+
+def test_who_owns_what_admission_has_set_is_no_difference_but_other_conflicts_are() -> None:
+    step = sequence("s", apply("services", "a", {}))
+
+    def conflicts(*fields: str) -> Recording:
+        causes = [{"message": 'conflict with "before-first-apply" using v1', "field": field} for field in fields]
+        body = {"kind": "Status", "message": f"Apply failed: {fields}", "details": {"causes": causes}}
+        return Recording("", mask(step, [Reply(409, body=body)]))
+
+    assert unexplained(step, conflicts(".spec.type"), conflicts(".spec.clusterIP", ".spec.type")) == []
+    assert unexplained(step, conflicts(".spec.type"), conflicts(".spec.type", ".spec.selector"))
+    assert unexplained(step, conflicts(".spec.type"), conflicts(".spec.clusterIP"))
+
+
+def test_a_port_that_the_server_chose_is_masked_in_a_text_too() -> None:
+    step = sequence("s", create("services", {"spec": {"ports": [{"nodePort": 30123}]}}))
+
+    def told(port: int) -> str:
+        body = {"kind": "Status", "message": f"spec.ports[1].nodePort: Duplicate value: {port}"}
+        return str(mask(step, [Reply(422, body=body)])[0]["body"]["message"])
+
+    assert told(32001) == told(32002)
+    assert told(30123) != told(30124)
 
 
 def test_what_a_request_spells_out_is_not_masked() -> None:
@@ -62,6 +136,15 @@ def test_the_order_of_problems_does_not_matter_but_the_problems_do() -> None:
     step = sequence("s", get("configmaps", "a"))
     assert mask(step, [status("x", "y")]) == mask(step, [status("y", "x")])
     assert mask(step, [status("x", "y")]) != mask(step, [status("x", "z")])
+
+
+def test_the_order_of_what_is_wrong_with_an_applied_object_does_not_matter() -> None:
+    def told(*lines: str) -> Reply:
+        return Reply(500, body={"kind": "Status", "message": "\n  ".join(("failed (a): errors:", *lines))})
+
+    step = sequence("s", get("configmaps", "a"))
+    assert mask(step, [told(".x: bad", ".y: bad")]) == mask(step, [told(".y: bad", ".x: bad")])
+    assert mask(step, [told(".x: bad", ".y: bad")]) != mask(step, [told(".x: bad", ".z: bad")])
 
 
 def test_bookmarks_count_only_where_they_say_something() -> None:

@@ -81,10 +81,44 @@ def test_everybody_may_ask_who_they_are_and_what_they_may(tmp_path: Path) -> Non
     as_user(tmp_path, "jane", (), test)
 
 
-def test_nobody_becomes_somebody_else(tmp_path: Path) -> None:
+async def ask_who_i_am(session: aiohttp.ClientSession, headers: dict[str, str]) -> tuple[int, Any]:
+    who = {"kind": "SelfSubjectReview", "apiVersion": "authentication.k8s.io/v1"}
+    async with session.post("/apis/authentication.k8s.io/v1/selfsubjectreviews", json=who, headers=headers) as answer:
+        return answer.status, await answer.json() if answer.content_type == "application/json" else await answer.text()
+
+
+def test_an_administrator_acts_as_somebody_else_with_that_user_s_rights(tmp_path: Path) -> None:
     async def test(_server: ApiServer, session: aiohttp.ClientSession) -> None:
-        async with session.get(MAPS, headers={"Impersonate-User": "system:admin"}) as answer:
-            assert answer.status == 403
+        headers = {"Impersonate-User": "eve", "Impersonate-Group": "team"}
+        status, answer = await ask_who_i_am(session, headers)
+        groups = ["team", "system:authenticated"]
+        assert (status, answer["status"]["userInfo"]) == (201, {"username": "eve", "groups": groups})
+        async with session.get(MAPS, headers=headers) as refused:
+            assert refused.status == 403
+            assert 'User "eve" cannot list resource "configmaps"' in (await refused.json())["message"]
+
+    as_user(tmp_path, "jane", ("system:masters",), test)
+
+
+def test_nobody_else_becomes_somebody_else(tmp_path: Path) -> None:
+    async def test(_server: ApiServer, session: aiohttp.ClientSession) -> None:
+        status, answer = await ask_who_i_am(session, {"Impersonate-User": "system:admin"})
+        assert (status, answer["message"]) == (
+            403,
+            (
+                'users "system:admin" is forbidden: User "jane" cannot impersonate resource "users" in API group ""'
+                " at the cluster scope"
+            ),
+        )
+
+    as_user(tmp_path, "jane", ("system:authenticated",), test)
+
+
+def test_a_group_without_a_user_is_told_in_plain_text(tmp_path: Path) -> None:
+    async def test(_server: ApiServer, session: aiohttp.ClientSession) -> None:
+        path = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
+        text = f'Internal Server Error: "{path}": requested [{{Group  team    }}] without impersonating a user\n'
+        assert await ask_who_i_am(session, {"Impersonate-Group": "team"}) == (500, text)
 
     as_user(tmp_path, "jane", ("system:masters",), test)
 

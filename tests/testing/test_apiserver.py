@@ -169,3 +169,62 @@ def test_kubectl_reaches_it_beside_a_blocking_test() -> None:
         assert json.loads(output)["metadata"]["name"] == "default"
         folder = server.kubeconfig.parent
     assert not folder.exists()
+
+
+POD = {
+    "kind": "Pod",
+    "apiVersion": "v1",
+    "metadata": {"name": "a"},
+    "spec": {"containers": [{"name": "a", "image": "a"}]},
+}
+
+
+def test_with_nodes_a_pod_runs_and_with_its_owner_it_goes() -> None:
+    async def run() -> None:
+        async with ApiServer(nodes=2) as server, asyncio.timeout(60):
+            owner = await server.request("POST", MAPS, config_map())
+            reference = {"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "uid": owner["metadata"]["uid"]}
+            pod = {**POD, "metadata": {"name": "a", "ownerReferences": [reference]}}
+            path = "/api/v1/namespaces/default/pods"
+            made = await server.request("POST", path, pod)
+            assert made["spec"]["serviceAccountName"] == "default"
+            await wait_for(server, f"{path}/a", lambda found: found["status"].get("phase") == "Running")
+            await server.request("DELETE", f"{MAPS}/a")
+            await wait_for(server, f"{path}/a", lambda found: found.get("code") == 404)
+
+    asyncio.run(run())
+
+
+def test_with_controllers_alone_nobody_runs_pods_and_volumes_are_made() -> None:
+    claims = "/api/v1/namespaces/default/persistentvolumeclaims"
+    wish = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    claim = {"kind": "PersistentVolumeClaim", "apiVersion": "v1", "metadata": {"name": "c"}, "spec": wish}
+
+    async def run() -> Path:
+        async with ApiServer(controllers=True) as server, asyncio.timeout(60):
+            assert (await server.request("GET", "/api/v1/nodes"))["items"] == []
+            await server.request("POST", claims, claim)
+            await wait_for(server, f"{claims}/c", lambda found: found["status"]["phase"] == "Bound")
+            folder = server.kubeconfig.parent
+            assert len(list((folder / "volumes").iterdir())) == 1
+            return folder
+
+    assert not asyncio.run(run()).exists()
+
+
+def test_faults_are_for_clients_and_not_for_the_controllers() -> None:
+    async def run() -> None:
+        async with ApiServer(controllers=True) as server, asyncio.timeout(60):
+            server.faults.add(Fault(Refuse(500), times=1000))
+            await server.request("POST", "/api/v1/namespaces", {"kind": "Namespace", "metadata": {"name": "n"}})
+            account = "/api/v1/namespaces/n/serviceaccounts/default"
+            await wait_for(server, account, lambda found: found["kind"] == "ServiceAccount")
+            assert server.faults.met == []
+
+    asyncio.run(run())
+
+
+async def wait_for(server: ApiServer, path: str, test: Callable[[Any], bool]) -> None:
+    """The caller has a deadline."""
+    while not test(await server.request("GET", path)):
+        await asyncio.sleep(0.01)

@@ -3,7 +3,8 @@
 ``with ControlPlane.started() as cluster:`` gives its address, its authority, an admin's token and a kubeconfig. Free
 ports, a directory of its own, keys and certificates made for this run; at the end every process is ended and the
 directory is gone. ``python -m tools.kubernetes.run [PART ...]`` does it from a shell until it is interrupted. Binaries
-come from ``build.py``. Fast rather than durable: etcd does not sync its files.
+come from ``build.py``, so those of KUBEBUILDER_ASSETS go before our own. Fast rather than durable: etcd does not sync
+its files.
 """
 
 import argparse
@@ -72,7 +73,8 @@ class _Running:
             process = stack.enter_context(_process("kube-apiserver", apiserver, directory))
             _wait_ready(cluster, process)
             for part in self._controllers:
-                stack.enter_context(_process(part, _controller_arguments(part, cluster), directory))
+                controller = stack.enter_context(_process(part, _controller_arguments(part, cluster), directory))
+                _wait_working(part, cluster, controller)
             self._stack = stack.pop_all()
         return cluster
 
@@ -176,12 +178,22 @@ def _apiserver_arguments(cluster: ControlPlane) -> list[str]:
 def _controller_arguments(part: str, cluster: ControlPlane) -> list[str]:
     access = f"--kubeconfig={cluster.kubeconfig}"
     if part == "kwok":
-        return [access, "--manage-all-nodes=true", f"--config={cache_directory() / 'stages.yaml'}"]
+        return [access, "--manage-all-nodes=true", f"--config={_stages_file(cluster)}"]
     common = [access, "--leader-elect=false", "--secure-port=0", "--kube-api-qps=1000", "--kube-api-burst=2000"]
     if part == "kube-scheduler":
         return common
     keys = f"--service-account-private-key-file={cluster.directory / 'accounts.key'}"
     return [*common, keys, f"--root-ca-file={cluster.authority_file}", "--node-monitor-grace-period=3600s"]
+
+
+def _stages_file(cluster: ControlPlane) -> Path:
+    """What Pods and Nodes do on simulated nodes; a kwok that we did not build does what it has built in."""
+    built = cache_directory() / "stages.yaml"
+    if built.exists():
+        return built
+    nothing = cluster.directory / "stages.yaml"
+    nothing.touch()
+    return nothing
 
 
 @contextmanager
@@ -206,16 +218,28 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _wait_ready(cluster: ControlPlane, process: subprocess.Popen[bytes]) -> None:
+    _wait_answer(f"{cluster.url}/readyz", "kube-apiserver", cluster, process)
+
+
+def _wait_working(part: str, cluster: ControlPlane, process: subprocess.Popen[bytes]) -> None:
+    """The controller manager works when namespaces have accounts; of the others nothing shows, but they are there."""
+    account = f"{cluster.url}/api/v1/namespaces/default/serviceaccounts/default"
+    path = account if part == "kube-controller-manager" else f"{cluster.url}/readyz"
+    _wait_answer(path, part, cluster, process)
+
+
+def _wait_answer(url: str, part: str, cluster: ControlPlane, process: subprocess.Popen[bytes]) -> None:
     context = ssl.create_default_context(cafile=cluster.authority_file)
+    request = urllib.request.Request(url, headers={"Authorization": f"Bearer {cluster.token}"})  # noqa: S310 - our own
     deadline = time.monotonic() + READY_SECONDS
     while time.monotonic() < deadline and process.poll() is None:
         try:
-            with urllib.request.urlopen(f"{cluster.url}/readyz", timeout=5, context=context):  # noqa: S310 - our own
+            with urllib.request.urlopen(request, timeout=5, context=context):  # noqa: S310 - our own
                 return
         except (urllib.error.URLError, OSError):
             time.sleep(0.1)
-    log = (cluster.directory / "kube-apiserver.log").read_text(errors="replace")
-    raise StartError(f"kube-apiserver did not become ready; its log ends with:\n{log[-3000:]}")
+    log = (cluster.directory / f"{part}.log").read_text(errors="replace")
+    raise StartError(f"{part} did not become ready; its log ends with:\n{log[-3000:]}")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -6,13 +6,18 @@ import signal
 import sys
 import traceback
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from heliostat.cli.errors import CommandError
+from heliostat.cli.simulated_nodes import add_node_flags, build_simulation
 from heliostat.embedded.access.kubeconfig import write_kubeconfig
 from heliostat.embedded.access.listening import ListenError
 from heliostat.embedded.access.private_files import UnsafeFileError
 from heliostat.embedded.serving import EmbeddedServer, ServerOptions
 from heliostat.embedded.storage.errors import StorageError
+
+if TYPE_CHECKING:
+    from heliostat.embedded.own_controllers import ControllerOptions
 
 
 def run(arguments: list[str]) -> int:
@@ -45,7 +50,16 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         default="FULL",
         help="NORMAL is faster, but a power failure may lose the last acknowledged writes (FULL)",
     )
+    parser.add_argument(
+        "--controllers",
+        action="store_true",
+        help="run Kubernetes' own controllers in the same process: garbage collection, namespaces, Jobs, Deployments,"
+        " endpoints, volumes, the scheduler; volumes are directories in the data directory",
+    )
+    add_node_flags(parser)
     options = parser.parse_args(arguments)
+    if options.simulated_nodes and not options.controllers:
+        raise CommandError("--simulated-nodes needs --controllers: without them nothing runs the nodes")
     if options.kubeconfig is None:
         options.kubeconfig = Path("kubeconfig") if options.memory else options.data / "kubeconfig"
     return options
@@ -62,11 +76,18 @@ async def _serve(options: argparse.Namespace) -> int:
         port=options.port,
         synchronous=options.synchronous,
         with_previews=options.previews,
+        controllers=_build_controllers(options) if options.controllers else None,
     )
     async with EmbeddedServer(server_options, on_bug=traceback.print_exception) as server:
         write_kubeconfig(options.kubeconfig, server.build_kubeconfig())
         print(f"ready: {server.address}\nexport KUBECONFIG={options.kubeconfig.absolute()}", flush=True)
         return await _run_until(stop, server)
+
+
+def _build_controllers(options: argparse.Namespace) -> "ControllerOptions":
+    from heliostat.embedded.own_controllers import ControllerOptions
+
+    return ControllerOptions(simulation=build_simulation(options))
 
 
 async def _run_until(stop: asyncio.Event, server: EmbeddedServer) -> int:

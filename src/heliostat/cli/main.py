@@ -12,6 +12,7 @@ COMMANDS = {
     "plan": "print what the operator would do next, and why",
     "crds": "print the CustomResourceDefinitions",
     "apiserver": "run the embedded Kubernetes API server",
+    "controllers": "run Kubernetes' own controllers against any API server",
 }
 
 

@@ -38,6 +38,11 @@ class RefusedError(Exception):
         self.details = details  # name, group, kind; without the causes
         self.causes = tuple(causes)
         self.warnings: tuple[str, ...] = ()  # what the client is told besides
+        self.list_meta: JsonObject = {}  # a continue token to go on with, where there is one
+
+
+class PlainRefusedError(RefusedError):
+    """Told as plain text: kube-apiserver says it before it knows how its answers are to look."""
 
 
 def unauthorized() -> RefusedError:

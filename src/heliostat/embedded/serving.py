@@ -8,20 +8,19 @@ import asyncio
 import random
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 from msgspec import Struct
 
 from heliostat.embedded.access.attributes import Attributes, build_forbidden
-from heliostat.embedded.access.authenticate import Authenticator, refuse_impersonation
+from heliostat.embedded.access.authenticate import Authenticator
 from heliostat.embedded.access.certificates import build_client_certificate, server_names
 from heliostat.embedded.access.default_roles import plan_defaults
 from heliostat.embedded.access.escalation import decide_write
-from heliostat.embedded.access.hidden import Hidden
 from heliostat.embedded.access.identity import Identity, load_identity, new_identity
 from heliostat.embedded.access.kubeconfig import build_kubeconfig
 from heliostat.embedded.access.listening import build_gate, refuse_exposure
@@ -36,6 +35,7 @@ from heliostat.embedded.access.users import MASTERS, User
 from heliostat.embedded.server.core import ApiCore
 from heliostat.embedded.server.http import Doorkeeper, Handle, HttpServer
 from heliostat.embedded.server.kind_admission import AdmissionOptions
+from heliostat.embedded.server.limits import Limits
 from heliostat.embedded.server.messages import Request
 from heliostat.embedded.server.metadata import Authority
 from heliostat.embedded.server.resources import Resource
@@ -47,8 +47,12 @@ from heliostat.embedded.storage.retention import Retention
 from heliostat.embedded.storage.sqlite_file import Synchronous
 from heliostat.embedded.storage.sqlite_journal import SqliteJournal
 from heliostat.embedded.storage.store import Store
+from heliostat.kube.hidden import Hidden
 from heliostat.kube.jsontree import JsonObject, encode_json
 from heliostat.kube.timestamps import parse_timestamp
+
+if TYPE_CHECKING:
+    from heliostat.embedded.own_controllers import ControllerOptions, OwnControllers
 
 AUDIENCE = "https://kubernetes.default.svc.cluster.local"
 RBAC_GROUP = "rbac.authorization.k8s.io"
@@ -63,6 +67,8 @@ class ServerOptions(Struct, frozen=True, kw_only=True):
     synchronous: Synchronous = "FULL"
     retention: Retention = Retention()
     admission: AdmissionOptions = AdmissionOptions()
+    controllers: "ControllerOptions | None" = None  # Kubernetes' own controllers, in this process
+    limits: Limits = Limits()
     with_previews: bool = False  # serve alpha and beta versions of built-in kinds too
     tokens: tuple[tuple[Hidden, User], ...] = ()  # bearer tokens that are accepted besides client certificates
 
@@ -81,6 +87,7 @@ class EmbeddedServer:
         self._around = around
         self._ends = AsyncExitStack()
         self._policy = Policy()
+        self._controllers: OwnControllers | None = None
         self.port = 0
 
     async def __aenter__(self) -> Self:
@@ -104,8 +111,17 @@ class EmbeddedServer:
         return build_kubeconfig(self.address, self._identity.authority.certificate, client)
 
     async def wait_ended(self) -> BaseException:
-        """Until the store has failed; the process must then exit and start again."""
-        return await self.store.wait_ended()
+        """Until the store or the controllers have failed; the process must then exit and start again."""
+        endings: list[Coroutine[Any, Any, BaseException]] = [self.store.wait_ended()]
+        if self._controllers is not None:
+            endings.append(self._controllers.wait_ended())
+        tasks = [asyncio.ensure_future(ending) for ending in endings]
+        try:
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            return done.pop().result()
+        finally:
+            for task in tasks:
+                task.cancel()
 
     async def _start(self) -> None:
         options = self._options
@@ -124,7 +140,7 @@ class EmbeddedServer:
             listeners=(self._notice,),
             guard=self._guard_rights,
             with_previews=options.with_previews,
-            admission_options=options.admission,
+            admission_options=self._admission(),
             token_issuer=Issuer(TokenSigner(self._identity.signing_key).sign, lambda: str(uuid.uuid4())),
             reviews=ReviewAnswers(self._policy, check_token, (AUDIENCE,), time.time),
         )
@@ -135,6 +151,28 @@ class EmbeddedServer:
         await self._bootstrap_roles()
         self._start_compaction()
         await self._listen()
+        await self._start_controllers()
+
+    def _admission(self) -> AdmissionOptions:
+        """What needs controllers is on where they are."""
+        if self._options.controllers is None:
+            return self._options.admission
+        return AdmissionOptions(service_accounts=True, storage_protection=True)
+
+    async def _start_controllers(self) -> None:
+        if self._options.controllers is None:
+            return
+        from heliostat.embedded.own_controllers import OwnControllers  # noqa: PLC0415  a server alone is smaller by 4 MB
+
+        self._controllers = OwnControllers(
+            self.core.handle,
+            self._options.controllers,
+            root_certificate=self._identity.authority.certificate,
+            data=self._options.data,
+            on_bug=self._on_bug,
+        )
+        self._ends.push_async_callback(self._controllers.stop)
+        await self._controllers.start()
 
     def _open_journal(self) -> MemoryJournal | SqliteJournal:
         if self._options.data is None:
@@ -169,9 +207,9 @@ class EmbeddedServer:
 
     async def _listen(self) -> None:
         names = (*server_names((self._options.host,)), "localhost")
-        doorkeeper = Doorkeeper(self._authenticator, build_gate(names), refuse_impersonation, time.time)
+        doorkeeper = Doorkeeper(self._authenticator, build_gate(names), self._policy.decide, time.time)
         handle = self._around(self.core.handle) if self._around else self.core.handle
-        server = HttpServer(handle, doorkeeper)
+        server = HttpServer(handle, doorkeeper, self._options.limits, self._on_bug)
         tls = build_server_context(self._identity.server, self._identity.authority.certificate)
         self.port = await server.start(self._options.host, self._options.port, tls)
         self._ends.push_async_callback(server.stop)

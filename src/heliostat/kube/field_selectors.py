@@ -13,7 +13,7 @@ from heliostat.kube.jsontree import JsonObject
 from heliostat.kube.selectors import SelectorError
 
 _TERM = re.compile(r"((?:[^\\,]|\\.?)*)(?:,|$)", re.DOTALL)
-_PARTS = re.compile(r"([A-Za-z0-9_./-]+)(!=|==|=)(.*)", re.DOTALL)
+_PARTS = re.compile(r"(.*?)(!=|==|=)(.*)", re.DOTALL)
 _ESCAPE = re.compile(r"\\(.?)", re.DOTALL)
 _ESCAPED = ("\\", ",", "=")
 _EXAMPLE = "write terms such as metadata.name=x or status.phase!=Running with commas between them"
@@ -46,22 +46,26 @@ class FieldSelector(Struct, frozen=True):
 
 def parse_field_selector(text: str) -> FieldSelector:
     """Raises ``SelectorError``. Empty text matches everything."""
-    terms = [_parse_term(term) for term in _TERM.findall(text) if term]
+    terms = [_parse_term(term, text) for term in sorted(_TERM.findall(text)) if term]
     return FieldSelector(tuple(sorted(terms, key=lambda term: term.field)))
 
 
-def _parse_term(text: str) -> FieldTerm:
+def _parse_term(text: str, whole: str) -> FieldTerm:
     found = _PARTS.fullmatch(text)
     if found is None:
-        raise SelectorError(f"{text!r} is not a field selector", _EXAMPLE)
+        words = f"invalid selector: '{whole}'; can't understand '{text}'"
+        raise SelectorError(f"{text!r} is not a field selector", _EXAMPLE, server_words=words)
     if "=" in _ESCAPE.sub("", found[3]):
-        raise SelectorError(f"{text!r} has a second '='", r"write \= for the character itself")
+        words = "invalid field selector: unescaped character in value: 61"  # the character, as a number
+        raise SelectorError(f"{text!r} has a second '='", r"write \= for the character itself", server_words=words)
     return FieldTerm(found[1], found[2] != "!=", _ESCAPE.sub(_unescape, found[3]))
 
 
 def _unescape(found: re.Match[str]) -> str:
     if found[1] not in _ESCAPED:
-        raise SelectorError(f"{found[0]!r} is not an escape in a field selector", r"write \\, \, or \=")
+        words = f"invalid field selector: invalid escape sequence: {found[0]}"
+        problem = f"{found[0]!r} is not an escape in a field selector"
+        raise SelectorError(problem, r"write \\, \, or \=", server_words=words)
     return found[1]
 
 

@@ -14,12 +14,14 @@ class Key(NamedTuple):
 
     namespace: str
     name: str
+    resource: str = ""  # only where one queue holds objects of several resources
 
     def __str__(self) -> str:
-        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+        name = f"{self.namespace}/{self.name}" if self.namespace else self.name
+        return f"{self.resource} {name}" if self.resource else name
 
 
-class OwnerReference(Struct, frozen=True, rename="camel", omit_defaults=True):
+class OwnerReference(Struct, frozen=True, gc=False, rename="camel", omit_defaults=True):
     api_version: str
     kind: str
     name: str
@@ -28,7 +30,7 @@ class OwnerReference(Struct, frozen=True, rename="camel", omit_defaults=True):
     block_owner_deletion: bool | None = None
 
 
-class Metadata(Struct, frozen=True, rename="camel", omit_defaults=True):
+class Metadata(Struct, frozen=True, gc=False, rename="camel", omit_defaults=True):
     name: str = ""
     namespace: str = ""
     uid: str = ""
@@ -53,10 +55,13 @@ class Metadata(Struct, frozen=True, rename="camel", omit_defaults=True):
     @property
     def controller(self) -> OwnerReference | None:
         """The owner that manages the object."""
-        return next((owner for owner in self.owner_references if owner.controller), None)
+        for owner in self.owner_references:
+            if owner.controller:
+                return owner
+        return None
 
 
-class Object(Struct, frozen=True, rename="camel"):
+class Object(Struct, frozen=True, gc=False, rename="camel"):
     """The least one can know of an object; also all that is decoded where only metadata counts."""
 
     metadata: Metadata

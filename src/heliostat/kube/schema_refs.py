@@ -39,7 +39,8 @@ def field_schema(schema: JsonSchema, name: str) -> JsonSchema | None:
     extra = schema.get("additionalProperties")
     if isinstance(extra, dict):
         return extra
-    if extra or schema.get("x-kubernetes-preserve-unknown-fields") or "type" not in schema:
+    is_free = "type" not in schema and not schema.get("x-kubernetes-int-or-string")
+    if extra or schema.get("x-kubernetes-preserve-unknown-fields") or is_free:
         return ANYTHING
     if schema.get("x-kubernetes-embedded-resource"):
         return EMBEDDED_RESOURCE_FIELDS.get(name)

@@ -164,6 +164,12 @@ def _maximum(value: float, limit: float, schema: JsonSchema) -> Finding | None:
 
 
 def _multiple_of(value: float, step: float, _schema: JsonSchema) -> Finding | None:
+    """The API server divides a whole number by the whole part of the step, and refuses it when there is none."""
+    if isinstance(value, int):
+        if step < 1:
+            fix = "give it a fraction other than zero, or no step below 1 to its field"
+            return "schema.whole-multiple", f"a whole number cannot be a multiple of {step} for the API server", fix
+        step = int(step)
     if value % step == 0:
         return None
     return "schema.multipleOf", f"must be a multiple of {step}, not {quote(value)}", f"use a multiple of {step}"

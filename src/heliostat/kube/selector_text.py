@@ -8,6 +8,12 @@ from heliostat.kube.selectors import Requirement, Selector, SelectorError, build
 _TOKEN = re.compile(r"\s*(==|!=|[=!<>(),]|[^\s=!<>(),]+)\s*")
 _SYMBOLS = frozenset(("==", "!=", "=", "!", "<", ">", "(", ")", ","))
 _COMPARISONS = {"=": "=", "==": "=", "!=": "!=", ">": "gt", "<": "lt"}
+_WITHIN = "unable to parse requirement: "
+_EXPECTED: dict[tuple[str, ...], str] = {
+    (",",): "found '{}', expected: ',' or 'end of string'",  # between two requirements
+    ("(",): f"{_WITHIN}found '{{}}' expected: '('",
+}
+_OPERATOR_EXPECTED = f"{_WITHIN}found '{{}}', expected: in, notin, =, ==, !=, gt, lt"
 _EXAMPLE = "write requirements such as a=b, a!=b, a in (b,c), a notin (b), a or !a with commas between them"
 
 
@@ -32,43 +38,42 @@ class _Reader:
         found = self.take()
         if found not in wanted:
             listed = " or ".join(f"'{symbol}'" for symbol in wanted)
-            words = f"unable to parse requirement: found '{found}', expected: {listed}"
-            if wanted == (",",):  # between two requirements
-                words = f"found '{found}', expected: ',' or 'end of string'"
-            self.fail(found, listed, words)
+            self.fail(found, listed, _EXPECTED.get(wanted) or f"{_WITHIN}found '{{}}', expected: {listed}")
         return found
 
-    def fail(self, found: str, wanted: str, server_words: str = "") -> NoReturn:
+    def fail(self, found: str, wanted: str, words: str) -> NoReturn:
+        """``words``: how kube-apiserver says it, with a place for what was found."""
+        server_words = words.format(found)
         here = f"'{found}'" if found else "the end"
         problem = f"the selector {self.text!r} has {here} where {wanted} should be"
         raise SelectorError(problem, _EXAMPLE, server_words=server_words)
 
     def requirements(self) -> list[Requirement]:
-        requirements = [self.requirement()]
+        requirements = [self.requirement("found '{}', expected: !, identifier, or 'end of string'")]
         while self.rest:
             self.expect(",")
-            requirements.append(self.requirement())
+            requirements.append(self.requirement("found '{}', expected: identifier after ','"))
         return requirements
 
-    def requirement(self) -> Requirement:
+    def requirement(self, words: str) -> Requirement:
         if self.peek() == "!":
             self.take()
             return build_requirement(self.word("a key"), "!", [])
-        key = self.word("a key")
+        key = self.word("a key", words)
         following = self.peek()
         if following in ("", ","):
             return build_requirement(key, "exists", [])
         if following in ("in", "notin"):
             return build_requirement(key, self.take(), self.values())
         if following not in _COMPARISONS:
-            self.fail(following, "'=', '!=', 'in', 'notin', '<' or '>'")
+            self.fail(following, "'=', '!=', 'in', 'notin', '<' or '>'", _OPERATOR_EXPECTED)
         operator = _COMPARISONS[self.take()]
         return build_requirement(key, operator, [self.value()])
 
-    def word(self, what: str) -> str:
+    def word(self, what: str, words: str = "") -> str:
         found = self.take()
         if found in _SYMBOLS or not found:
-            self.fail(found, what)
+            self.fail(found, what, words or f"{_WITHIN}found '{{}}', expected: identifier")
         return found
 
     def value(self) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from heliostat.kube.go_text import go_quote
 from heliostat.kube.jsontree import JsonObject
 from heliostat.kube.names import label_key_problems, label_value_problems
 from heliostat.kube.paths import Path, format_path
@@ -103,18 +104,26 @@ def build_selector(requirements: list[Requirement]) -> Selector:
 def build_requirement(key: str, operator: str, values: list[str], path: Path = ()) -> Requirement:
     """Checked as Kubernetes checks it; values come out sorted and single."""
     if problems := label_key_problems(key):
-        raise SelectorError(f"{key!r} is not a label key: {problems[0]}", "correct the key", path)
-    for value in values:
+        words = _server_words("<nil>", key, "; ".join(problems))
+        raise SelectorError(f"{key!r} is not a label key: {problems[0]}", "correct the key", path, words)
+    for index, value in enumerate(values):
         if problems := label_value_problems(value):
-            raise SelectorError(f"{value!r} is not a label value: {problems[0]}", "correct the value", path)
+            words = _server_words(f"values[{index}][{key}]", value, "; ".join(problems))
+            raise SelectorError(f"{value!r} is not a label value: {problems[0]}", "correct the value", path, words)
     if operator in ("gt", "lt") and (len(values) != 1 or _whole(values[0]) is None):
-        raise SelectorError(f"{key}: Gt and Lt compare with one whole number", "give one whole number", path)
+        given = values[0] if values else ""
+        words = _server_words("values[0]", given, "for 'Gt', 'Lt' operators, the value must be an integer")
+        raise SelectorError(f"{key}: Gt and Lt compare with one whole number", "give one whole number", path, words)
     return Requirement(key, operator, tuple(sorted(set(values))))
 
 
 # The object form.
 
 _EXPRESSION_OPERATORS = {"In": "in", "NotIn": "notin", "Exists": "exists", "DoesNotExist": "!", "Gt": "gt", "Lt": "lt"}
+
+
+def _server_words(field: str, value: str, why: str) -> str:
+    return f"unable to parse requirement: {field}: Invalid value: {go_quote(value)}: {why}"
 
 
 def selector_of(tree: JsonObject | None, path: Path = (), *, numeric: bool = False) -> Selector:

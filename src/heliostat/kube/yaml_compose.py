@@ -124,7 +124,7 @@ class Composer:
                 continue
             key = self._key(event, depth)
             if key in tree and key not in merged:
-                self._fail_twice(ordinal, event, key)
+                self.meet_repeated_key(ordinal, event, key)
             merged.discard(key)
             tree[key] = self._node(self.next(), depth)
         return tree
@@ -184,7 +184,8 @@ class Composer:
         if event.tag is not None and event.tag not in known:
             self._fail(event, f"the tag {short_tag(event.tag)} does not belong here", "remove the tag")
 
-    def _fail_twice(self, mapping: int, event: Any, key: str) -> NoReturn:
+    def meet_repeated_key(self, mapping: int, event: Any, key: str) -> None:
+        """Refuses it. A reader that takes the last one, as kube-apiserver does, has another way to meet it."""
         first = first_line_of_key(self.text, mapping, key)
         self._fail(event, f'the key "{key}" is given twice, first in line {first}', "keep one of the two")
 

@@ -5,7 +5,8 @@ replaces everything at once, and listeners hear the difference; ``revision`` is 
 server wrote up to it is here. Objects are frozen, so nobody can change the cache by accident.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+import asyncio
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Generic, TypeAlias, TypeVar
 
 from msgspec import Struct
@@ -15,7 +16,7 @@ from heliostat.kube.resource_types import ResourceType
 
 T = TypeVar("T", bound=Object)
 
-IndexKeys: TypeAlias = Callable[[T], Iterable[str]]
+IndexKeys: TypeAlias = Callable[[T], Collection[str]]
 Changed: TypeAlias = Callable[[T | None, T | None], None]  # before, after
 
 
@@ -27,6 +28,7 @@ class CachedKind(Struct, Generic[T], frozen=True):
     label_selector: str = ""
     field_selector: str = ""
     namespace: str = ""
+    metadata_only: bool = False  # the server sends nothing else
 
     def __str__(self) -> str:
         narrowed = ",".join(part for part in (self.namespace, self.label_selector, self.field_selector) if part)
@@ -49,13 +51,15 @@ class Index(Generic[T]):
     def values(self) -> Iterator[str]:
         return iter(self._found)
 
-    def change(self, before: T | None, after: T | None) -> None:
-        if before is not None:
-            for value in self._keys_of(before):
-                self._drop(value, before.metadata.key)
+    def change(self, key: Key, before: T | None, after: T | None) -> None:
+        old = self._keys_of(before) if before is not None else ()
+        new = self._keys_of(after) if after is not None else ()
+        for value in old:
+            if value not in new:
+                self._drop(value, key)
         if after is not None:
-            for value in self._keys_of(after):
-                self._found.setdefault(value, {})[after.metadata.key] = after
+            for value in new:
+                self._found.setdefault(value, {})[key] = after
 
     def _drop(self, value: str, key: Key) -> None:
         entries = self._found.get(value)
@@ -65,11 +69,11 @@ class Index(Generic[T]):
                 del self._found[value]
 
 
-def _owner_uids(item: Object) -> Iterable[str]:
-    return {owner.uid for owner in item.metadata.owner_references}
+def _owner_uids(item: Object) -> Collection[str]:
+    return [owner.uid for owner in item.metadata.owner_references]
 
 
-def _namespace(item: Object) -> Iterable[str]:
+def _namespace(item: Object) -> Collection[str]:
     return (item.metadata.namespace,)
 
 
@@ -79,7 +83,9 @@ class Cache(Generic[T]):
     def __init__(self, kind: CachedKind[T]) -> None:
         self.kind = kind
         self.revision = 0
-        self.is_synced = False  # the first list is complete
+        self.synced = asyncio.Event()  # the first list is complete
+        self.is_going_back = False  # while such a list is taken over: what it does not have may never have been gone
+        self.histories = 1  # how many histories of the server we have lived through; a restored backup begins another
         self._items: dict[Key, T] = {}
         self._by_owner: Index[T] = Index(_owner_uids)
         self._by_namespace: Index[T] = Index(_namespace)
@@ -104,8 +110,8 @@ class Cache(Generic[T]):
 
     def add_index(self, keys_of: IndexKeys[T]) -> Index[T]:
         index = Index(keys_of)
-        for item in self._items.values():
-            index.change(None, item)
+        for key, item in self._items.items():
+            index.change(key, None, item)
         self._indexes.append(index)
         return index
 
@@ -125,7 +131,7 @@ class Cache(Generic[T]):
         if before is None and after is None:
             return
         for index in self._indexes:
-            index.change(before, after)
+            index.change(key, before, after)
         for listener in self._listeners:
             listener(before, after)
 
@@ -139,8 +145,11 @@ class CacheWriter(Generic[T]):
     def __init__(self, cache: Cache[T]) -> None:
         self._cache = cache
 
-    def replace(self, items: Iterable[T], revision: int) -> None:
+    def replace(self, items: Iterable[T], revision: int, *, went_back: bool = False) -> None:
         """A whole list took the place of everything; what it does not have is gone."""
+        if went_back:
+            self._cache.histories += 1
+        self._cache.is_going_back = went_back
         fresh = {item.metadata.key: item for item in items}
         self._advance(revision)
         for key in self._cache.known_keys():
@@ -150,13 +159,14 @@ class CacheWriter(Generic[T]):
             known = self._cache.get(key)
             if known is None or known.metadata.resource_version != item.metadata.resource_version:
                 self._cache.change(key, item)
-        self._cache.is_synced = True
+        self._cache.is_going_back = False
+        self._cache.synced.set()
 
     def put(self, item: T) -> None:
         self._advance(_revision_of(item))
         self._cache.change(item.metadata.key, item)
 
-    def remove(self, item: T) -> None:
+    def remove(self, item: Object) -> None:
         """``item`` is the last state, and its resourceVersion that of the deletion."""
         self._advance(_revision_of(item))
         self._cache.change(item.metadata.key, None)
@@ -166,7 +176,6 @@ class CacheWriter(Generic[T]):
         self._advance(revision)
 
     def _advance(self, revision: int) -> None:
-        # A relist from a replica that lags may be older than what was seen; the view is then as old as that list.
         self._cache.revision = revision
 
 

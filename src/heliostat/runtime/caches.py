@@ -23,6 +23,9 @@ class Caches:
     def __iter__(self) -> Iterator[Cache[Any]]:
         return iter(self._caches.values())
 
+    def drop(self, kind: CachedKind[T]) -> None:
+        self._caches.pop(kind, None)
+
     @property
     def are_synced(self) -> bool:
-        return all(cache.is_synced for cache in self._caches.values())
+        return all(cache.synced.is_set() for cache in self._caches.values())

@@ -10,6 +10,7 @@ ApiError
 │   ├── ConflictError        409 Conflict: decided from an older version, or another UID
 │   ├── ExpiredError         410: the resourceVersion or the continue token is too old
 │   ├── ForbiddenError       401, 403
+│   │   └── EndingError      403: its namespace is being deleted and takes nothing new
 │   └── InvalidError         400, 413, 415, 422: the same request will never be accepted
 └── FencedError              not sent: the right to write is in doubt (leader election)
 """
@@ -68,6 +69,10 @@ class ForbiddenError(RefusedError):
     pass
 
 
+class EndingError(ForbiddenError):
+    pass
+
+
 class InvalidError(RefusedError):
     pass
 
@@ -86,10 +91,16 @@ _BY_CODE: dict[int, type[RefusedError]] = {
     422: InvalidError,
 }
 _DEFAULT_RETRY_SECONDS = 1.0
+_ENDING = "NamespaceTerminating"  # the cause that the API server gives
+
+
+class _Cause(Struct):
+    reason: str = ""
 
 
 class _Details(Struct):
     retryAfterSeconds: float = 0  # noqa: N815  the API's spelling
+    causes: list[_Cause] = []
 
 
 class _Status(Struct):
@@ -110,6 +121,8 @@ def error_of(code: int, body: bytes, retry_after: str = "") -> ApiError:
         return AmbiguousError(message)
     if status.reason == "AlreadyExists":
         return AlreadyExistsError(code, status.reason, message)
+    if status.details is not None and any(cause.reason == _ENDING for cause in status.details.causes):
+        return EndingError(code, status.reason, message)
     return _BY_CODE.get(code, RefusedError)(code, status.reason, message)
 
 

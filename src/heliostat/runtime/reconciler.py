@@ -11,16 +11,49 @@ from msgspec import Struct
 
 from heliostat.kube.objects import Key, Object
 from heliostat.kube.plan import Plan, Ref
-from heliostat.runtime.cache import Cache
 
 KeysOf: TypeAlias = Callable[[Any, Any], Iterable[Key]]  # (before, after): the keys that the change concerns
 
 
-class Source(Struct, frozen=True):
-    """Changes of this cache concern these keys."""
+class Changes(Protocol):
+    """What tells of changes: a cache, or a signal."""
 
-    cache: Cache[Any]
+    def subscribe(self, listener: Callable[[Any, Any], None]) -> None: ...
+
+
+class Source(Struct, frozen=True):
+    """These changes concern these keys."""
+
+    changes: Changes
     keys_of: KeysOf
+
+
+class Signal:
+    """Keys to look at for a reason that no cache shows: a fact that became known, a graph that changed.
+
+    What is sent before anybody listens is kept for the first who does.
+    """
+
+    def __init__(self) -> None:
+        self._listeners: list[Callable[[Any, Any], None]] = []
+        self._kept: dict[Key, None] = {}
+
+    def subscribe(self, listener: Callable[[Any, Any], None]) -> None:
+        self._listeners.append(listener)
+        kept, self._kept = self._kept, {}
+        for key in kept:
+            listener(None, key)
+
+    def send(self, key: Key) -> None:
+        if not self._listeners:
+            self._kept[key] = None
+        for listener in self._listeners:
+            listener(None, key)
+
+
+def signalled(_before: None, key: Key) -> Iterable[Key]:
+    """The key that a signal names."""
+    return (key,)
 
 
 class Subject(Struct, frozen=True):

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 JSON = "application/json"
 MERGE_PATCH = "application/merge-patch+json"
+JSON_PATCH = "application/json-patch+json"
 
 
 class Call(Struct, frozen=True, kw_only=True):

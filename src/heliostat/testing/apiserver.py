@@ -3,6 +3,9 @@
     async with ApiServer() as server:
         ...  # any client, with server.kubeconfig or server.address
 
+With ``controllers`` it is a whole Kubernetes: garbage collection, namespaces, Jobs, Deployments, endpoints, volumes and
+the scheduler work as they do in a cluster; with ``nodes`` Pods also run, on nodes without processes.
+
 For clients that are not asynchronous, ``api_server_in_thread`` runs the same server beside the test.
 """
 
@@ -17,6 +20,9 @@ from typing import Any, Self
 import msgspec
 
 from heliostat.embedded.access.users import MASTERS, User
+from heliostat.embedded.controllers.nodes.machines import build_machines
+from heliostat.embedded.controllers.nodes.simulation import Simulation
+from heliostat.embedded.own_controllers import ControllerOptions
 from heliostat.embedded.server.messages import Answer, Request, Response
 from heliostat.embedded.serving import EmbeddedServer, ServerOptions
 from heliostat.kube.jsontree import JsonObject, encode_json
@@ -26,23 +32,41 @@ _TESTER = User("heliostat-test", groups=(MASTERS,))
 
 
 class ApiServer:
-    """``bugs`` collects what went wrong inside the server; leaving the context raises the first one."""
+    """``bugs`` collects what went wrong inside the server; leaving the context raises the first one.
 
-    def __init__(self, options: ServerOptions | None = None) -> None:
+    Faults are met by clients, never by the controllers.
+    """
+
+    def __init__(self, options: ServerOptions | None = None, *, controllers: bool = False, nodes: int = 0) -> None:
+        """``nodes`` simulated ones, which need the controllers and bring them along."""
         self.faults = Faults()
         self.bugs: list[BaseException] = []
-        self._server = EmbeddedServer(options or ServerOptions(), on_bug=self.bugs.append, around=self.faults.around)
+        self._options = options or ServerOptions()
+        self._simulation = Simulation(build_machines(nodes)) if nodes else None
+        self._has_controllers = controllers or nodes > 0
 
     async def __aenter__(self) -> Self:
-        await self._server.__aenter__()
         self._folder = TemporaryDirectory(prefix="heliostat-test-")
+        self._server = EmbeddedServer(self._complete_options(), on_bug=self.bugs.append, around=self.faults.around)
+        try:
+            await self._server.__aenter__()
+        except BaseException:
+            self._folder.cleanup()
+            raise
         self.kubeconfig = Path(self._folder.name) / "kubeconfig"
         self.kubeconfig.write_text(self._server.build_kubeconfig().reveal())
         return self
 
+    def _complete_options(self) -> ServerOptions:
+        if not self._has_controllers:
+            return self._options
+        volumes = Path(self._folder.name) / "volumes"
+        controllers = ControllerOptions(simulation=self._simulation, volumes=volumes)
+        return msgspec.structs.replace(self._options, controllers=controllers)
+
     async def __aexit__(self, *exception: object) -> None:
-        self._folder.cleanup()
         await self._server.__aexit__(*exception)
+        self._folder.cleanup()
         if self.bugs and exception[0] is None:
             raise self.bugs[0]
 
@@ -83,9 +107,11 @@ class ApiServer:
 
 
 @contextmanager
-def api_server_in_thread(options: ServerOptions | None = None) -> Iterator[ApiServer]:
+def api_server_in_thread(
+    options: ServerOptions | None = None, *, controllers: bool = False, nodes: int = 0
+) -> Iterator[ApiServer]:
     """The server on an event loop of its own, for clients that block."""
-    server = ApiServer(options)
+    server = ApiServer(options, controllers=controllers, nodes=nodes)
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, name="heliostat-apiserver", daemon=True)
     thread.start()

@@ -6,12 +6,11 @@ from heliostat.embedded.access.authenticate import (
     Authenticator,
     ClientCertificate,
     read_bearer,
-    refuse_impersonation,
 )
-from heliostat.embedded.access.hidden import Hidden
 from heliostat.embedded.access.tokens import StaticTokens
 from heliostat.embedded.access.users import ANONYMOUS, User, build_authenticated, build_user_info
 from heliostat.embedded.refusals import RefusedError
+from heliostat.kube.hidden import Hidden
 
 NOW = 1_800_000_000.0
 HERE = ("https://here",)
@@ -92,27 +91,6 @@ def test_the_token_of_a_header(headers: list[str], token: str | None) -> None:
 
 def test_everybody_authenticated_is_in_the_group_of_all_once_and_last() -> None:
     assert build_authenticated("x", ["system:authenticated", "a"]).groups == ("a", "system:authenticated")
-
-
-@pytest.mark.parametrize(
-    "headers",
-    [
-        {"impersonate-user": "zed"},
-        {"impersonate-group": "system:masters"},
-        {"impersonate-extra-x": "y"},
-        {"impersonate-uid": "1", "accept": "*/*"},
-    ],
-)
-def test_acting_as_somebody_else_is_refused_not_ignored(headers: dict[str, str]) -> None:
-    refusal = refuse_impersonation(ANN, headers)
-    assert refusal is not None
-    assert refusal.code == 403
-    assert 'User "ann" cannot impersonate resource "users" in API group "" at the cluster scope' in refusal.message
-    assert refusal.message.endswith("does not offer impersonation; use credentials of that user")
-
-
-def test_other_headers_are_no_impersonation() -> None:
-    assert refuse_impersonation(ANN, {"accept": "*/*", "x-impersonate-user": "zed"}) is None
 
 
 def test_user_info_leaves_empty_fields_out() -> None:

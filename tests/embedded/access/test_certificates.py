@@ -19,8 +19,8 @@ from heliostat.embedded.access.certificates import (
     read_certificate,
 )
 from heliostat.embedded.access.client_certificates import read_client_certificate
-from heliostat.embedded.access.hidden import Hidden
 from heliostat.embedded.access.private_keys import KeyTextError, new_private_key, read_private_key
+from heliostat.kube.hidden import Hidden
 
 NOW = 1_800_000_000.0
 AUTHORITY = build_authority(NOW)

@@ -13,7 +13,6 @@ import pytest
 
 from heliostat.embedded.access.authenticate import Authenticator, ClientCertificate
 from heliostat.embedded.access.certificates import build_authority, build_client_certificate
-from heliostat.embedded.access.hidden import Hidden
 from heliostat.embedded.access.identity import AUTHORITY_FILE, load_identity, new_identity
 from heliostat.embedded.access.kubeconfig import build_kubeconfig
 from heliostat.embedded.access.private_files import UnsafeFileError
@@ -22,6 +21,7 @@ from heliostat.embedded.access.token_requests import Issuer
 from heliostat.embedded.access.token_signing import TokenSigner, TokenVerifier
 from heliostat.embedded.access.tokens import StaticTokens, check_each
 from heliostat.embedded.access.users import User
+from heliostat.kube.hidden import Hidden
 
 NOW = 1_800_000_000.0
 CANARY = "canary-8d1f6a"

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from heliostat.embedded.access.certificates import AUTHORITY_LIFE, DAY, LEAF_LIFE, build_authority
-from heliostat.embedded.access.hidden import Hidden
 from heliostat.embedded.access.identity import (
     AUTHORITY_FILE,
     SERVER_FILE,
@@ -16,6 +15,7 @@ from heliostat.embedded.access.identity import (
     new_identity,
 )
 from heliostat.embedded.access.private_files import UnsafeFileError, replace_private
+from heliostat.kube.hidden import Hidden
 
 NOW = 1_800_000_000.0
 FILES = (AUTHORITY_FILE, SERVER_FILE, SIGNING_KEY_FILE)

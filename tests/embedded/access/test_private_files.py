@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from heliostat.embedded.access.hidden import Hidden
 from heliostat.embedded.access.private_files import (
     LARGEST,
     UnsafeFileError,
@@ -16,6 +15,7 @@ from heliostat.embedded.access.private_files import (
     read_private,
     replace_private,
 )
+from heliostat.kube.hidden import Hidden
 
 TEXT = Hidden("a secret\n")
 

@@ -11,7 +11,6 @@ import msgspec
 import pytest
 from cryptography.hazmat.primitives import serialization
 
-from heliostat.embedded.access.hidden import Hidden
 from heliostat.embedded.access.private_keys import new_private_key, read_private_key
 from heliostat.embedded.access.service_account_tokens import (
     ISSUER,
@@ -25,6 +24,7 @@ from heliostat.embedded.access.service_account_tokens import (
 from heliostat.embedded.access.token_signing import REMEMBERED, TokenSigner, TokenVerifier
 from heliostat.embedded.access.tokens import UNKNOWN_TOKEN, TokenRefused, TokenVerdict, Verified
 from heliostat.embedded.access.users import User
+from heliostat.kube.hidden import Hidden
 
 NOW = 1_800_000_000.0
 KEY = new_private_key()

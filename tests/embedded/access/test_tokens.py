@@ -5,7 +5,6 @@ import os
 
 import pytest
 
-from heliostat.embedded.access.hidden import Hidden
 from heliostat.embedded.access.tokens import (
     LONGEST_TOKEN,
     UNKNOWN_TOKEN,
@@ -17,6 +16,7 @@ from heliostat.embedded.access.tokens import (
     new_token,
 )
 from heliostat.embedded.access.users import User
+from heliostat.kube.hidden import Hidden
 
 HERE = ("https://here",)
 ANN, BEN = User("ann"), User("ben")

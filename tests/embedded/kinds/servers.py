@@ -43,7 +43,10 @@ def caller(core: ApiCore) -> Call:
 
 def serve(test: Callable[[Call], Awaitable[None]], options: AdmissionOptions = WHOLE) -> None:
     """Run an asynchronous test against a fresh server; a bug inside the server fails it."""
+    serve_core(lambda core: test(caller(core)), options)
 
+
+def serve_core(test: Callable[[ApiCore], Awaitable[None]], options: AdmissionOptions) -> None:
     async def run() -> None:
         bugs: list[BaseException] = []
         chance = random.Random(0)  # noqa: S311
@@ -56,7 +59,7 @@ def serve(test: Callable[[Call], Awaitable[None]], options: AdmissionOptions = W
             )
             core = ApiCore(store, authority, lambda _user, _what: None, on_bug=bugs.append, admission_options=options)
             await core.bootstrap()
-            await test(caller(core))
+            await test(core)
         assert bugs == []
 
     asyncio.run(run())

@@ -48,7 +48,8 @@ def thing(name: str = "t", **spec: Any) -> dict[str, Any]:
 
 def test_it_is_established_and_served_at_once() -> None:
     async def test(client: Client) -> None:
-        made = await client.ok("POST", CRDS, crd())
+        assert (await client.ok("POST", CRDS, crd()))["status"]["conditions"] is None
+        made = await client.ok("GET", f"{CRDS}/things.example.com")
         conditions = {item["type"]: item["status"] for item in made["status"]["conditions"]}
         assert conditions == {"NamesAccepted": "True", "Established": "True"}
         assert made["status"]["storedVersions"] == ["v1"]
@@ -186,5 +187,15 @@ def test_a_rule_that_cannot_be_compiled_refuses_the_definition() -> None:
         status, answer = await client.call("POST", CRDS, ruled("self.nothing > 1"))
         assert (status, answer["reason"]) == (422, "Invalid")
         assert "compilation failed" in answer["message"]
+
+    serve(test)
+
+
+def test_a_patch_type_that_is_not_taken_is_told_before_its_options() -> None:
+    async def test(client: Client) -> None:
+        await client.ok("POST", CRDS, crd())
+        await client.ok("POST", THINGS, thing())
+        status, _ = await client.patch(f"{THINGS}/t", {}, "strategic-merge-patch+json", fieldValidation="Odd")
+        assert status == 415
 
     serve(test)

@@ -76,14 +76,29 @@ class TestList:
             {"limit": "many"},
             {"continue": "garbage"},
             {"resourceVersion": "x"},
-            {"resourceVersionMatch": "Exact"},
-            {"resourceVersion": "0", "resourceVersionMatch": "Exact"},
+            {"timeoutSeconds": "x"},
         ],
     )
     def test_bad_queries_are_refused(self, query: dict[str, str]) -> None:
         async def test(client: Client) -> None:
             status, answer = await client.call("GET", MAPS, **query)
             assert (status, answer["reason"]) == (400, "BadRequest")
+
+        serve(test)
+
+    @pytest.mark.parametrize(
+        "query",
+        [
+            {"resourceVersionMatch": "Exact"},
+            {"resourceVersion": "0", "resourceVersionMatch": "Exact"},
+            {"resourceVersion": "1", "resourceVersionMatch": "Never"},
+            {"sendInitialEvents": "true"},
+        ],
+    )
+    def test_options_that_do_not_go_together_are_refused(self, query: dict[str, str]) -> None:
+        async def test(client: Client) -> None:
+            status, answer = await client.call("GET", MAPS, **query)
+            assert (status, answer["reason"], answer["details"]["kind"]) == (422, "Invalid", "ListOptions")
 
         serve(test)
 

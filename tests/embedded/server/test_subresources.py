@@ -7,7 +7,6 @@ import msgspec
 
 from embedded.kinds.exchange import JSON, Call
 from embedded.kinds.servers import NOW, caller, serve
-from heliostat.embedded.access.hidden import Hidden
 from heliostat.embedded.access.token_requests import Issuer
 from heliostat.embedded.server.core import ApiCore
 from heliostat.embedded.server.kind_admission import AdmissionOptions
@@ -16,6 +15,7 @@ from heliostat.embedded.server.metadata import Authority
 from heliostat.embedded.server.node_backend import Connection, LogOptions, Proxied
 from heliostat.embedded.storage.memory import MemoryJournal
 from heliostat.embedded.storage.store import Store
+from heliostat.kube.hidden import Hidden
 
 PLAIN = AdmissionOptions()
 MERGE = "application/merge-patch+json"

@@ -9,7 +9,7 @@ The map, from the outside in:
 - ``rbac``: from a user and ``attributes`` to a decision (``policy_rules``, ``bindings``, ``aggregation``,
   ``default_roles``); ``escalation`` (``rule_coverage``) guards what is written to roles and bindings;
 - ``reviews``: the same decisions, asked for as objects;
-- ``users``, ``refusals``, ``hidden``: the nouns.
+- ``users``: the noun.
 
 Only ``private_files``, ``tls`` and ``kubeconfig`` touch the world; no module asks for the time. Those that import
 ``cryptography`` or ``jwt`` (``certificates``, ``private_keys``, ``client_certificates``, ``token_signing`` and what is

@@ -10,7 +10,7 @@ from heliostat.embedded.access.users import User
 from heliostat.embedded.refusals import RefusedError, forbidden
 from heliostat.kube.go_text import go_quote
 
-_HTML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})  # a name in an error must not become a page
+HTML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})  # a name in an error must not become a page
 
 
 class Attributes(Struct, frozen=True, gc=False):
@@ -29,7 +29,7 @@ class Attributes(Struct, frozen=True, gc=False):
 
 def build_forbidden(user: User, attributes: Attributes, reason: str = "") -> RefusedError:
     """403 for a request that no rule allows; ``reason`` is the decision's, often empty."""
-    why = _describe_denial(user, attributes).translate(_HTML)
+    why = _describe_denial(user, attributes).translate(HTML)
     if reason:
         why = f"{why}: {reason}"
     return forbidden(attributes.resource, attributes.group, attributes.name, why)

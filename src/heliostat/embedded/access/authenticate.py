@@ -2,15 +2,13 @@
 
 Rules: a valid client certificate wins; otherwise the token decides; what is shown and wrong is refused even where
 nothing need be shown. Without credentials only routes that the server calls public are answered, to
-``system:anonymous``. Acting as somebody else (impersonation) is not offered and is refused, because ignoring the wish
-would act as the wrong user. Pure: TLS has verified the certificate, and the check of tokens is handed in.
+``system:anonymous``. Pure: TLS has verified the certificate, and the check of tokens is handed in.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct
 
-from heliostat.embedded.access.attributes import Attributes, build_forbidden
 from heliostat.embedded.access.tokens import CheckToken, Verified
 from heliostat.embedded.access.users import ANONYMOUS, CREDENTIAL_ID, User, build_authenticated
 from heliostat.embedded.refusals import RefusedError, unauthorized
@@ -55,16 +53,6 @@ def read_bearer(authorization: Sequence[str]) -> str | None:
     if scheme.lower() != "bearer" or not token or not token.isascii() or any(map(str.isspace, token)):
         return None
     return token
-
-
-def refuse_impersonation(user: User, headers: Mapping[str, str]) -> RefusedError | None:
-    """A refusal when a request asks to be somebody else. Header names are in lower case."""
-    wishes = sorted(name for name in headers if name.startswith("impersonate-"))
-    if not wishes:
-        return None
-    name = headers.get("impersonate-user", "")
-    attributes = Attributes("impersonate", resource="users", name=name)
-    return build_forbidden(user, attributes, "this server does not offer impersonation; use credentials of that user")
 
 
 def _identify_certificate(certificate: ClientCertificate, now: float) -> User | RefusedError:

@@ -15,8 +15,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from msgspec import Struct
 
-from heliostat.embedded.access.hidden import Hidden
 from heliostat.embedded.access.private_keys import new_private_key, read_private_key
+from heliostat.kube.hidden import Hidden
 
 DAY = 24 * 3600.0
 AUTHORITY_LIFE = 3650 * DAY

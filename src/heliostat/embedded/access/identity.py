@@ -19,7 +19,6 @@ from heliostat.embedded.access.certificates import (
     has_expired,
     read_certificate,
 )
-from heliostat.embedded.access.hidden import Hidden
 from heliostat.embedded.access.private_files import (
     UnsafeFileError,
     create_private,
@@ -28,6 +27,7 @@ from heliostat.embedded.access.private_files import (
     replace_private,
 )
 from heliostat.embedded.access.private_keys import KeyTextError, new_private_key, read_private_key
+from heliostat.kube.hidden import Hidden
 
 AUTHORITY_FILE = "ca.pem"
 SERVER_FILE = "apiserver.pem"

@@ -8,10 +8,10 @@ from base64 import b64encode
 from pathlib import Path
 
 from heliostat.embedded.access.certificates import Credential
-from heliostat.embedded.access.hidden import Hidden
 from heliostat.embedded.access.private_files import UnsafeFileError, replace_private
 from heliostat.kube.document_error import DocumentError
 from heliostat.kube.documents import read_documents
+from heliostat.kube.hidden import Hidden
 from heliostat.kube.yaml_text import encode_yaml
 
 NAME = "heliostat"  # of cluster, user and context

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeAlias
 
-from heliostat.embedded.access.hidden import Hidden
+from heliostat.kube.hidden import Hidden
 
 _IsKind: TypeAlias = Callable[[int], bool]
 

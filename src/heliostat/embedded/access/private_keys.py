@@ -7,7 +7,7 @@ start-up time: only code that signs or verifies should import it.
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from heliostat.embedded.access.hidden import Hidden
+from heliostat.kube.hidden import Hidden
 
 
 class KeyTextError(Exception):

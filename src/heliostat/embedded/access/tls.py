@@ -10,8 +10,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from heliostat.embedded.access.certificates import Credential
-from heliostat.embedded.access.hidden import Hidden
 from heliostat.embedded.access.private_files import create_private
+from heliostat.kube.hidden import Hidden
 
 
 def build_server_context(server: Credential, authority_certificate: str) -> ssl.SSLContext:

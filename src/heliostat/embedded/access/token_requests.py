@@ -11,7 +11,6 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from heliostat.embedded.access.hidden import Hidden
 from heliostat.embedded.access.service_account_tokens import ISSUER, BoundTo, Claims, Reference, build_claims
 from heliostat.embedded.refusals import (
     Cause,
@@ -22,6 +21,7 @@ from heliostat.embedded.refusals import (
     not_found,
 )
 from heliostat.kube.go_text import go_quote
+from heliostat.kube.hidden import Hidden
 from heliostat.kube.jsontree import JsonObject, copy_tree
 from heliostat.kube.timestamps import format_timestamp
 

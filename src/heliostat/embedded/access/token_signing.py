@@ -15,10 +15,10 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePublicKey
 from jwt.types import Options
 
-from heliostat.embedded.access.hidden import Hidden
 from heliostat.embedded.access.private_keys import read_private_key
 from heliostat.embedded.access.service_account_tokens import Claims, Find, decide_claims, read_claims
 from heliostat.embedded.access.tokens import UNKNOWN_TOKEN, TokenRefused, TokenVerdict
+from heliostat.kube.hidden import Hidden
 
 ALGORITHM = "ES256"
 REMEMBERED = 4096  # verified tokens

@@ -12,8 +12,8 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from heliostat.embedded.access.hidden import Hidden
 from heliostat.embedded.access.users import User
+from heliostat.kube.hidden import Hidden
 
 TOKEN_BYTES = 32
 LONGEST_TOKEN = 16 * 1024  # characters; no header is longer

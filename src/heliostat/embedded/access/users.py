@@ -10,6 +10,7 @@ from typing import Any
 from msgspec import Struct
 
 from heliostat.kube.jsontree import JsonObject
+from heliostat.kube.names import dns1123_label_problems, dns1123_subdomain_problems
 
 MASTERS = "system:masters"
 AUTHENTICATED = "system:authenticated"
@@ -39,6 +40,15 @@ def build_authenticated(
 
 def service_account_user_name(namespace: str, name: str) -> str:
     return f"{_SERVICE_ACCOUNT}{namespace}:{name}"
+
+
+def split_service_account(user_name: str) -> tuple[str, str] | None:
+    """Namespace and name of the ServiceAccount that the user is; None for anybody else."""
+    namespace, colon, name = user_name.removeprefix(_SERVICE_ACCOUNT).partition(":")
+    if not user_name.startswith(_SERVICE_ACCOUNT) or not colon:
+        return None
+    is_wrong = dns1123_label_problems(namespace) or dns1123_subdomain_problems(name)
+    return None if is_wrong else (namespace, name)
 
 
 def service_account_groups(namespace: str) -> tuple[str, str]:

@@ -145,14 +145,17 @@ def _below(context: _Context, place: Place, schema: JsonSchema, part: JsonSchema
 
 
 def _schemas_with_rules(schema: JsonSchema) -> set[int]:
-    """The ids of the schemas with rules at them or below them: one walk, because schemas are large."""
+    """The ids of the schemas with rules at them or below them: one walk, because schemas are large.
+
+    One object may stand at several places, so every way up from a rule is gone to its end.
+    """
     above: list[tuple[JsonSchema, tuple[Any, ...]]] = [(schema, ())]
     relevant: set[int] = set()
     while above:
         part, parents = above.pop()
         if _KEYWORD in part:
             chain: tuple[Any, ...] = (part, parents)
-            while chain and id(chain[0]) not in relevant:
+            while chain:
                 relevant.add(id(chain[0]))
                 chain = chain[1]
         above += [(child, (part, parents)) for child in _children(part)]

@@ -64,6 +64,7 @@ def _source_causes(source: JsonObject, path: str) -> Iterator[Cause]:
 
 
 def changed_claim_causes(tree: JsonObject, old: JsonObject) -> Iterator[Cause]:
+    yield from new_claim_causes(tree)  # which kube-apiserver does twice, and tells twice
     yield from new_claim_causes(tree)
     spec, before = tree.get("spec") or {}, old.get("spec") or {}
     allowed, kept = copy_tree(spec), copy_tree(before)

@@ -23,7 +23,7 @@ _ADDRESS_TYPES = ("FQDN", "IPv4", "IPv6")
 _MOST_ENDPOINTS, _MOST_ADDRESSES, _MOST_PORTS = 1000, 100, 20000
 
 
-def endpoint_slice_causes(tree: JsonObject) -> Iterator[Cause]:
+def endpoint_slice_causes(tree: JsonObject, old: JsonObject | None = None) -> Iterator[Cause]:
     kind = tree.get("addressType", "")
     if not kind:
         yield required("addressType")
@@ -31,6 +31,8 @@ def endpoint_slice_causes(tree: JsonObject) -> Iterator[Cause]:
         yield not_supported("addressType", kind, _ADDRESS_TYPES)
     yield from _slice_port_causes(tree.get("ports") or [])
     endpoints = tree.get("endpoints") or []
+    if old is not None and endpoints == (old.get("endpoints") or []):
+        return  # what was acceptable once stays
     if len(endpoints) > _MOST_ENDPOINTS:
         yield too_many("endpoints", len(endpoints), _MOST_ENDPOINTS)
         return
@@ -39,7 +41,7 @@ def endpoint_slice_causes(tree: JsonObject) -> Iterator[Cause]:
 
 
 def changed_endpoint_slice_causes(tree: JsonObject, old: JsonObject) -> Iterator[Cause]:
-    yield from endpoint_slice_causes(tree)
+    yield from endpoint_slice_causes(tree, old)
     yield from changed("addressType", tree.get("addressType", ""), old.get("addressType", ""))
 
 

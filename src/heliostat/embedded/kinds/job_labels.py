@@ -10,6 +10,12 @@ PREFIXED = (("batch.kubernetes.io/controller-uid", "uid"), ("batch.kubernetes.io
 _SELECTED_BY = "batch.kubernetes.io/controller-uid"
 
 
+def has_generated_labels(job: JsonObject) -> bool:
+    """Whether all its labels were made from its uid and name: they are judged where its template has them."""
+    made = {key: job["metadata"].get(source, "") for key, source in (*GENERATED, *PREFIXED)}
+    return (job["metadata"].get("labels") or {}) == made
+
+
 def label_new_job(job: JsonObject) -> None:
     spec, metadata = job["spec"], job["metadata"]
     if spec.get("manualSelector"):

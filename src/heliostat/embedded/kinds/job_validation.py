@@ -7,6 +7,7 @@ from heliostat.embedded.kinds.causes import changed, invalid, negative, not_supp
 from heliostat.embedded.kinds.cron_text import cron_problem
 from heliostat.embedded.kinds.job_labels import GENERATED, PREFIXED
 from heliostat.embedded.kinds.job_policies import failure_policy_causes
+from heliostat.embedded.kinds.job_success import success_policy_causes
 from heliostat.embedded.kinds.label_rules import read_selector, selector_causes
 from heliostat.embedded.kinds.name_rules import dns1123_label_problems
 from heliostat.embedded.kinds.pod_validation import template_causes
@@ -104,6 +105,8 @@ def _mode_causes(spec: JsonObject, path: str) -> Iterator[Cause]:
         if spec.get("completions") is not None and spec.get("maxFailedIndexes", 0) > spec["completions"]:
             why = "must be less than or equal to completions"
             yield invalid(f"{path}.maxFailedIndexes", spec.get("maxFailedIndexes", 0), why)
+        if "successPolicy" in spec:
+            yield from success_policy_causes(spec, f"{path}.successPolicy")
     elif mode in (None, "NonIndexed"):
         for name in ("backoffLimitPerIndex", "maxFailedIndexes"):
             if name in spec:

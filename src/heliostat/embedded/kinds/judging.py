@@ -3,7 +3,14 @@
 from collections.abc import Iterator
 
 from heliostat.embedded.kinds.event_validation import changed_event_causes, event_causes
-from heliostat.embedded.kinds.object_metadata import changed_metadata_causes, name_rule, new_metadata_causes
+from heliostat.embedded.kinds.job_labels import has_generated_labels
+from heliostat.embedded.kinds.object_metadata import (
+    FREE_FINALIZERS,
+    changed_metadata_causes,
+    name_rule,
+    namespace_finalizer_causes,
+    new_metadata_causes,
+)
 from heliostat.embedded.kinds.pod_resize import resize_causes
 from heliostat.embedded.kinds.pod_validation import ephemeral_container_causes
 from heliostat.embedded.kinds.registry import changed_causes, rules_of
@@ -25,7 +32,12 @@ def new_object_causes(
         if wrong:
             yield from wrong
             return
-    yield from new_metadata_causes(tree["metadata"], name_rule(storage_name), is_custom=is_custom)
+    metadata = tree["metadata"]
+    if storage_name == "jobs.batch" and has_generated_labels(tree):
+        metadata = {key: value for key, value in metadata.items() if key != "labels"}
+    yield from new_metadata_causes(
+        metadata, name_rule(storage_name), is_custom=is_custom or storage_name in FREE_FINALIZERS
+    )
     if is_custom:
         return
     if storage_name == EVENTS:
@@ -44,7 +56,13 @@ def changed_object_causes(
     subresource: str = "",
     is_custom: bool = False,
 ) -> Iterator[Cause]:
-    yield from changed_metadata_causes(tree["metadata"], old["metadata"], is_custom=is_custom)
+    yield from changed_metadata_causes(
+        tree["metadata"],
+        old["metadata"],
+        storage_name,
+        is_custom=is_custom or storage_name in FREE_FINALIZERS,
+        is_main_door=not subresource,
+    )
     if is_custom:
         return
     rules = rules_of(storage_name)
@@ -53,6 +71,8 @@ def changed_object_causes(
             yield from rules.check_status(tree, old)
     elif storage_name == "pods" and subresource in _POD_DOORS:
         yield from _POD_DOORS[subresource](tree, old)
+    elif storage_name == "namespaces" and subresource == "finalize":
+        yield from namespace_finalizer_causes((tree.get("spec") or {}).get("finalizers") or [])
     elif storage_name == EVENTS:
         yield from changed_event_causes(tree, old, is_strict=bool(group))
     elif subresource in ("", "scale"):

@@ -5,6 +5,7 @@ that nothing may be added to the finalizers of an object that is going away.
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, TypeAlias
 
 from heliostat.embedded.kinds.causes import each_invalid, forbidden, invalid, required, show, too_long
@@ -33,7 +34,41 @@ NAMES: dict[str, NameRule] = {
     "events": path_segment_problems,
     "leasecandidates.coordination.k8s.io": config_key_problems,
 }
+# Built-in kinds whose finalizers need no domain, as those of custom resources.
+FREE_FINALIZERS = frozenset(
+    {"leases.coordination.k8s.io", "leasecandidates.coordination.k8s.io", "runtimeclasses.node.k8s.io"}
+)
 LARGEST_ANNOTATIONS = 256 * 1024
+# How often kube-apiserver judges the metadata of a changed object again when it comes to its kind: as of a new one, and
+# as of a changed one. It tells every problem each time.
+_ONCE = (0, 1)
+_JUDGED_AGAIN = {
+    **dict.fromkeys(
+        (
+            "configmaps",
+            "endpoints",
+            "namespaces",
+            "nodes",
+            "pods",
+            "replicationcontrollers",
+            "secrets",
+            "serviceaccounts",
+            "jobs.batch",
+            "ingressclasses.networking.k8s.io",
+            "ingresses.networking.k8s.io",
+            "networkpolicies.networking.k8s.io",
+            "storageclasses.storage.k8s.io",
+        ),
+        (1, 1),
+    ),
+    **{f"{plural}.{_RBAC}": (2, 1) for plural in ("roles", "rolebindings", "clusterroles", "clusterrolebindings")},
+    "endpointslices.discovery.k8s.io": (1, 0),
+    "limitranges": (1, 0),
+    "persistentvolumeclaims": (2, 1),
+    "persistentvolumes": (2, 0),
+    "poddisruptionbudgets.policy": (0, 0),
+}
+_IMMUTABLE = ("uid", "deletionTimestamp", "deletionGracePeriodSeconds")
 _GOES_LAST, _LEAVES_OTHERS = "foregroundDeletion", "orphan"
 
 
@@ -52,13 +87,24 @@ def new_metadata_causes(metadata: JsonObject, rule: NameRule, *, is_custom: bool
     else:
         yield from each_invalid("metadata.name", name, rule(name))
     yield from _shared_causes(metadata)
-    finalizers = metadata.get("finalizers") or []
-    yield from _finalizer_causes(finalizers)
     if not is_custom:
-        yield from finalizer_name_causes(finalizers, "metadata.finalizers")
+        yield from finalizer_name_causes(metadata.get("finalizers") or [], "metadata.finalizers")
 
 
-def changed_metadata_causes(metadata: JsonObject, before: JsonObject, *, is_custom: bool = False) -> Iterator[Cause]:
+def changed_metadata_causes(
+    metadata: JsonObject, before: JsonObject, storage_name: str, *, is_custom: bool = False, is_main_door: bool = True
+) -> Iterator[Cause]:
+    """As of any object, and then as often as its kind judges it again."""
+    yield from _shared_causes(metadata)
+    yield from _change_causes(metadata, before)
+    as_new, as_changed = _JUDGED_AGAIN.get(storage_name, _ONCE) if is_main_door else _ONCE
+    for judge in (_shared_causes,) * as_new + (partial(_change_causes, before=before),) * as_changed:
+        yield from judge(metadata)
+        if not is_custom:
+            yield from finalizer_name_causes(metadata.get("finalizers") or [], "metadata.finalizers")
+
+
+def _change_causes(metadata: JsonObject, before: JsonObject) -> Iterator[Cause]:
     if "deletionTimestamp" in before:
         added = sorted(set(metadata.get("finalizers") or ()) - set(before.get("finalizers") or ()))
         if added:
@@ -68,9 +114,10 @@ def changed_metadata_causes(metadata: JsonObject, before: JsonObject, *, is_cust
                 "no new finalizers can be added if the object is being deleted, found new finalizers"
                 f" []string{{{listed}}}",
             )
-    yield from _shared_causes(metadata)
-    if not is_custom:
-        yield from finalizer_name_causes(metadata.get("finalizers") or [], "metadata.finalizers")
+    for field in _IMMUTABLE:
+        if metadata.get(field) != before.get(field):
+            yield invalid(f"metadata.{field}", metadata.get(field), "field is immutable")
+    yield from _told_causes(metadata)
 
 
 def _without_trailing_dash(prefix: str) -> str:
@@ -78,6 +125,11 @@ def _without_trailing_dash(prefix: str) -> str:
 
 
 def _shared_causes(metadata: JsonObject) -> Iterator[Cause]:
+    yield from _told_causes(metadata)
+    yield from _finalizer_causes(metadata.get("finalizers") or [])
+
+
+def _told_causes(metadata: JsonObject) -> Iterator[Cause]:
     yield from label_causes(metadata.get("labels"), "metadata.labels")
     yield from annotation_causes(metadata.get("annotations"), "metadata.annotations")
     if owners := metadata.get("ownerReferences"):
@@ -135,9 +187,16 @@ def _finalizer_causes(finalizers: list[str]) -> Iterator[Cause]:
 def finalizer_name_causes(finalizers: list[str], path: str) -> Iterator[Cause]:
     """Built-in kinds insist on a domain before the name of a finalizer that is not Kubernetes' own."""
     for index, name in enumerate(finalizers):
-        if "/" not in name and name not in _STANDARD_FINALIZERS:
+        if "/" not in name and name not in STANDARD_FINALIZERS:
             why = "name is neither a standard finalizer name nor is it fully qualified"
             yield invalid(f"{path}[{index}]", name, why)
 
 
-_STANDARD_FINALIZERS = frozenset({"kubernetes", _GOES_LAST, _LEAVES_OTHERS})
+def namespace_finalizer_causes(finalizers: list[str]) -> Iterator[Cause]:
+    """Those in the spec of a namespace, which hold it until it is empty."""
+    for index, name in enumerate(finalizers):
+        yield from each_invalid(f"spec.finalizers[{index}]", name, label_key_problems(name))
+    yield from finalizer_name_causes(finalizers, "spec.finalizers")
+
+
+STANDARD_FINALIZERS = frozenset({"kubernetes", _GOES_LAST, _LEAVES_OTHERS})

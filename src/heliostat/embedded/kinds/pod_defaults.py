@@ -45,6 +45,10 @@ def fill_pod(pod: JsonObject) -> None:
     spec = pod.setdefault("spec", {})
     fill_pod_spec(spec)
     spec.setdefault("enableServiceLinks", True)
+    if spec["terminationGracePeriodSeconds"] < 0:
+        spec["terminationGracePeriodSeconds"] = 1  # a template keeps what it says
+    if pod.get("status"):
+        _pair_addresses(pod["status"])
     for part in ("containers", "initContainers"):
         for container in spec.get(part) or ():
             _request_what_is_limited(container)
@@ -52,6 +56,15 @@ def fill_pod(pod: JsonObject) -> None:
                 _use_host_ports(container)
     if spec.get("resources"):
         _request_for_the_pod(spec)
+
+
+def _pair_addresses(status: JsonObject) -> None:
+    """The one address is the first of the list; where they differ, the one wins."""
+    one, several = status.get("podIP"), status.get("podIPs")
+    if one and (not several or several[0].get("ip") != one):
+        status["podIPs"] = [{"ip": one}]
+    elif several:
+        status["podIP"] = several[0].get("ip", "")
 
 
 def _request_what_is_limited(container: JsonObject) -> None:

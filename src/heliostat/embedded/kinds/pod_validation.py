@@ -6,9 +6,10 @@ status may say anything that does not contradict what it said for good.
 
 from collections.abc import Iterator
 
-from heliostat.embedded.kinds.causes import changed, each_invalid, forbidden, invalid, required
+from heliostat.embedded.kinds.address_rules import ip_causes, read_ip
+from heliostat.embedded.kinds.causes import Inner, changed, each_invalid, forbidden, inner, invalid, required
 from heliostat.embedded.kinds.label_rules import label_causes
-from heliostat.embedded.kinds.name_rules import label_key_problems
+from heliostat.embedded.kinds.name_rules import dns1123_subdomain_problems, label_key_problems
 from heliostat.embedded.kinds.object_metadata import annotation_causes
 from heliostat.embedded.kinds.pod_spec_validation import pod_spec_causes
 from heliostat.embedded.kinds.scheduling_validation import toleration_causes
@@ -167,12 +168,41 @@ def pod_status_causes(pod: JsonObject, old: JsonObject) -> Iterator[Cause]:
     status, before = pod.get("status") or {}, old.get("status") or {}
     for index, condition in enumerate(status.get("conditions") or ()):
         kind = condition.get("type", "")
+        yield from _generation_causes(condition, f"status.conditions[{index}]")
         if kind not in _SYSTEM_CONDITIONS:
             yield from each_invalid(f"status.conditions[{index}].Type", kind, label_key_problems(kind))
+    nominated = status.get("nominatedNodeName")
+    if nominated and nominated != before.get("nominatedNodeName"):
+        yield from each_invalid("status.nominatedNodeName", nominated, dns1123_subdomain_problems(nominated))
+    yield from _generation_causes(status, "status")
     yield from changed("status.qosClass", status.get("qosClass"), before.get("qosClass"))
     policy = old["spec"].get("restartPolicy")
     if policy != "Always":
         yield from _revived_containers(status, before, "containerStatuses", policy)
+    yield from _address_causes(status, before, "podIPs")
+    if status.get("hostIPs"):
+        first = status["hostIPs"][0].get("ip", "")
+        if first != status.get("hostIP", ""):
+            yield invalid("status.hostIPs[0].ip", first, "must be equal to `hostIP`")
+        yield from _address_causes(status, before, "hostIPs")
+
+
+def _generation_causes(tree: JsonObject, path: str) -> Iterator[Cause]:
+    if tree.get("observedGeneration", 0) < 0:
+        yield invalid(f"{path}.observedGeneration", tree["observedGeneration"], "must be a non-negative integer")
+
+
+def _address_causes(status: JsonObject, before: JsonObject, name: str) -> Iterator[Cause]:
+    """New addresses can be read, and there is at most one of each family."""
+    addresses = [entry.get("ip", "") for entry in status.get(name) or ()]
+    known = {entry.get("ip", "") for entry in before.get(name) or ()}
+    for index, text in enumerate(addresses):
+        if text not in known:
+            yield from ip_causes(f"status.{name}[{index}]", text)
+    families = sorted(address.version for address in map(read_ip, addresses) if address is not None)
+    if len(addresses) > 1 and families != [4, 6]:
+        shown = Inner("[" + ",".join(inner(IP=text) for text in addresses) + "]")
+        yield invalid(f"status.{name}", shown, "may specify no more than one IP for each IP family")
 
 
 def _revived_containers(status: JsonObject, before: JsonObject, part: str, policy: str) -> Iterator[Cause]:

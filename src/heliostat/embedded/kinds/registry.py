@@ -33,6 +33,7 @@ from heliostat.embedded.kinds.job_validation import (
     new_cron_job_causes,
     new_job_causes,
 )
+from heliostat.embedded.kinds.limit_range_validation import limit_range_causes
 from heliostat.embedded.kinds.network_policy_validation import network_policy_causes
 from heliostat.embedded.kinds.pod_defaults import fill_pod
 from heliostat.embedded.kinds.pod_validation import (
@@ -68,6 +69,7 @@ from heliostat.embedded.kinds.status_validation import (
     replicas_status_causes,
     service_status_causes,
 )
+from heliostat.embedded.kinds.storage_class_validation import changed_storage_class_causes, storage_class_causes
 from heliostat.embedded.kinds.workload_validation import (
     changed_daemon_set_causes,
     changed_deployment_causes,
@@ -112,9 +114,19 @@ def changed_causes(rules: KindRules, new: JsonObject, old: JsonObject) -> Iterat
         yield from rules.check_new(new)
 
 
+def _twice(check: CheckNew) -> CheckChanged:
+    """A changed object is judged as a new one and then once more."""
+
+    def causes(new: JsonObject, _old: JsonObject) -> Iterator[Cause]:
+        yield from check(new)
+        yield from check(new)
+
+    return causes
+
+
 def _binding_changes(check: CheckNew) -> CheckChanged:
     def causes(new: JsonObject, old: JsonObject) -> Iterator[Cause]:
-        yield from check(new)
+        yield from _twice(check)(new, old)
         yield from same_role_causes(new, old)
 
     return causes
@@ -197,7 +209,7 @@ RULES: dict[str, KindRules] = {
         fill_in=small.fill_claim, check_new=new_claim_causes, check_changed=changed_claim_causes
     ),
     "persistentvolumes": KindRules(fill_in=small.fill_volume_object, start=starts.start_volume),
-    "limitranges": KindRules(fill_in=small.fill_limit_range),
+    "limitranges": KindRules(fill_in=small.fill_limit_range, check_new=limit_range_causes),
     "resourcequotas": KindRules(check_new=quota_causes, check_changed=changed_quota_causes),
     "endpoints": KindRules(fill_in=small.fill_endpoints, check_new=endpoints_causes),
     "leases.coordination.k8s.io": KindRules(fill_in=small.fill_lease, check_new=lease_causes),
@@ -210,18 +222,26 @@ RULES: dict[str, KindRules] = {
         check_new=new_ingress_causes, check_changed=lambda new, _old: ingress_causes(new)
     ),
     "ingressclasses.networking.k8s.io": KindRules(fill_in=small.fill_ingress_class, check_new=ingress_class_causes),
-    "networkpolicies.networking.k8s.io": KindRules(fill_in=small.fill_network_policy, check_new=network_policy_causes),
+    "networkpolicies.networking.k8s.io": KindRules(
+        fill_in=small.fill_network_policy,
+        check_new=network_policy_causes,
+        check_changed=_twice(network_policy_causes),
+    ),
     "priorityclasses.scheduling.k8s.io": KindRules(
         fill_in=small.fill_priority_class,
         check_new=priority_class_causes,
         check_changed=changed_priority_class_causes,
     ),
     "poddisruptionbudgets.policy": KindRules(start=starts.start_budget, check_new=disruption_budget_causes),
-    "storageclasses.storage.k8s.io": KindRules(fill_in=small.fill_storage_class),
+    "storageclasses.storage.k8s.io": KindRules(
+        fill_in=small.fill_storage_class,
+        check_new=storage_class_causes,
+        check_changed=changed_storage_class_causes,
+    ),
     "csidrivers.storage.k8s.io": KindRules(fill_in=small.fill_driver),
     "horizontalpodautoscalers.autoscaling": KindRules(fill_in=small.fill_autoscaler, check_new=autoscaler_causes),
-    f"roles.{_RBAC}": KindRules(check_new=role_causes),
-    f"clusterroles.{_RBAC}": KindRules(check_new=cluster_role_causes),
+    f"roles.{_RBAC}": KindRules(check_new=role_causes, check_changed=_twice(role_causes)),
+    f"clusterroles.{_RBAC}": KindRules(check_new=cluster_role_causes, check_changed=_twice(cluster_role_causes)),
     f"rolebindings.{_RBAC}": KindRules(
         fill_in=small.fill_binding,
         check_new=role_binding_causes,

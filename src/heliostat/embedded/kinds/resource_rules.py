@@ -72,7 +72,7 @@ def _amount_problems(value: str, counted: bool) -> tuple[str, ...]:
     return (*negative, "must be an integer") if counted and quantity.nano % 10**9 else negative
 
 
-def _known_name_causes(name: str, path: str) -> list[Cause]:
+def known_resource_causes(name: str, path: str) -> list[Cause]:
     if problems := label_key_problems(name):
         return each_invalid(path, name, problems)
     if "/" not in name and name not in STANDARD_RESOURCES and not _is_huge_pages(name):
@@ -87,7 +87,7 @@ def _is_huge_pages(name: str) -> bool:
 def container_resource_causes(name: str, path: str) -> list[Cause]:
     if name in CONTAINER_RESOURCES:
         return []
-    causes = _known_name_causes(name, path)
+    causes = known_resource_causes(name, path)
     if "/" not in name:
         if not name.startswith(HUGE_PAGES):
             causes.append(invalid(path, name, "must be a standard resource for containers"))
@@ -97,14 +97,14 @@ def container_resource_causes(name: str, path: str) -> list[Cause]:
 
 
 def pod_resource_causes(name: str, path: str) -> list[Cause]:
-    causes = _known_name_causes(name, path)
+    causes = known_resource_causes(name, path)
     if not causes and not name.startswith(_POD_LEVEL):
         causes.append(not_supported(path, name, _POD_LEVEL))
     return causes
 
 
 def quota_resource_causes(name: str, path: str) -> list[Cause]:
-    causes = _known_name_causes(name, path)
+    causes = known_resource_causes(name, path)
     if "/" not in name and name not in QUOTA_RESOURCES and not _is_huge_pages(name):
         causes.append(invalid(path, name, "must be a standard resource for quota"))
     return causes

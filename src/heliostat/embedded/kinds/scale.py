@@ -54,7 +54,7 @@ def _at(tree: JsonObject, path: str) -> Any:
 def scaled(tree: JsonObject, scale: JsonObject, paths: JsonObject | None) -> JsonObject:
     """The object with the replicas that the scale asks for."""
     replicas = (scale.get("spec") or {}).get("replicas", 0)
-    if replicas < 0:
+    if replicas < 0 and paths is None:  # a custom object is judged itself
         raise _refuse(tree, replicas)
     changed: JsonObject = copy_tree(tree)
     *parents, last = (paths or _BUILT_IN)["specReplicasPath"].strip(".").split(".")

@@ -1,5 +1,6 @@
 """Security contexts of Pods and containers: ids in range, profiles that can be found, rights that do not contradict."""
 
+import re
 from collections.abc import Iterator
 
 from heliostat.embedded.kinds.causes import duplicate, each_invalid, invalid, not_supported, required
@@ -10,6 +11,9 @@ from heliostat.kube.jsontree import JsonObject
 _PROFILES = ("Localhost", "RuntimeDefault", "Unconfined")
 _CHANGE_POLICIES = ("Always", "OnRootMismatch")
 _GROUP_POLICIES = ("Merge", "Strict")
+_SYSCTL = re.compile(r"^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$")
+_LONGEST_SYSCTL = 253
+_NETWORK, _MESSAGES = ("net.",), ("kernel.shm", "kernel.msg", "kernel.sem", "fs.mqueue.")  # namespaces of sysctls
 
 
 def container_security_causes(security: JsonObject, path: str, uses_host_users: bool) -> Iterator[Cause]:
@@ -44,7 +48,7 @@ def pod_security_causes(spec: JsonObject, path: str) -> Iterator[Cause]:
         yield invalid(f"{at}.shareProcessNamespace", True, why)
     if not security:
         return
-    yield from _sysctl_causes(security.get("sysctls") or [], f"{at}.sysctls")
+    yield from _sysctl_causes(spec, security.get("sysctls") or [], f"{at}.sysctls")
     for name, choices in (("fsGroupChangePolicy", _CHANGE_POLICIES), ("supplementalGroupsPolicy", _GROUP_POLICIES)):
         if security.get(name, choices[0]) not in choices:
             yield not_supported(f"{at}.{name}", security[name], choices)
@@ -56,15 +60,27 @@ def _id_causes(number: int | None, path: str) -> list[Cause]:
     return each_invalid(path, number, id_problems(number)) if number is not None else []
 
 
-def _sysctl_causes(sysctls: list[JsonObject], path: str) -> Iterator[Cause]:
+def _sysctl_causes(spec: JsonObject, sysctls: list[JsonObject], path: str) -> Iterator[Cause]:
     seen: set[str] = set()
     for index, sysctl in enumerate(sysctls):
-        name = sysctl.get("name", "")
+        name, at = sysctl.get("name", ""), f"{path}[{index}].name"
         if not name:
-            yield required(f"{path}[{index}].name")
+            yield required(at)
+        elif len(name) > _LONGEST_SYSCTL or _SYSCTL.fullmatch(name) is None:
+            yield invalid(at, name, f"must have at most {_LONGEST_SYSCTL} characters and match regex {_SYSCTL.pattern}")
         elif name in seen:
-            yield duplicate(f"{path}[{index}].name", name)
+            yield duplicate(at, name)
+        yield from _shared_sysctl_causes(spec, name, at)
         seen.add(name)
+
+
+def _shared_sysctl_causes(spec: JsonObject, name: str, path: str) -> Iterator[Cause]:
+    """What the Pod shares with its host is not the Pod's to set."""
+    plain = name.replace("/", ".")
+    if spec.get("hostNetwork") and plain.startswith(_NETWORK):
+        yield invalid(path, name, "may not be specified when 'hostNetwork' is true")
+    elif spec.get("hostIPC") and plain.startswith(_MESSAGES):
+        yield invalid(path, name, "may not be specified when 'hostIPC' is true")
 
 
 def _seccomp_causes(profile: JsonObject | None, path: str) -> Iterator[Cause]:

@@ -64,10 +64,11 @@ def fill_volume_object(tree: JsonObject) -> None:
 
 def fill_node(tree: JsonObject) -> None:
     spec = tree.setdefault("spec", {})
-    if spec.get("podCIDR") and not spec.get("podCIDRs"):
-        spec["podCIDRs"] = [spec["podCIDR"]]
-    elif spec.get("podCIDRs"):
-        spec["podCIDR"] = spec["podCIDRs"][0]
+    one, several = spec.get("podCIDR"), spec.get("podCIDRs")
+    if one and (not several or several[0] != one):
+        spec["podCIDRs"] = [one]
+    elif several:
+        spec["podCIDR"] = several[0]
     status = tree.get("status") or {}
     if "allocatable" not in status and status.get("capacity"):
         status["allocatable"] = dict(status["capacity"])

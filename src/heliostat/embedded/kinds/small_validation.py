@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from heliostat.embedded.kinds.address_rules import range_causes, read_range
 from heliostat.embedded.kinds.causes import (
     changed,
     duplicate,
@@ -115,6 +116,20 @@ def changed_quota_causes(tree: JsonObject, old: JsonObject) -> Iterator[Cause]:
 
 
 def node_causes(tree: JsonObject) -> Iterator[Cause]:
+    yield from _taint_and_amount_causes(tree)
+    ranges = (tree.get("spec") or {}).get("podCIDRs") or []
+    for index, text in enumerate(ranges):
+        yield from range_causes(f"spec.podCIDRs[{index}]", text)
+    if len(ranges) > 1 and sorted(_family_of(text) for text in ranges) != [4, 6]:
+        yield invalid("spec.podCIDRs", ranges, "may specify no more than one CIDR for each IP family")
+
+
+def _family_of(text: str) -> int:
+    network = read_range(text)
+    return network.version if network is not None else 0
+
+
+def _taint_and_amount_causes(tree: JsonObject) -> Iterator[Cause]:
     yield from _taint_causes((tree.get("spec") or {}).get("taints") or [])
     status = tree.get("status") or {}
     for part in ("capacity", "allocatable"):
@@ -142,6 +157,7 @@ def _taint_causes(taints: list[JsonObject]) -> Iterator[Cause]:
 
 def changed_node_causes(tree: JsonObject, old: JsonObject) -> Iterator[Cause]:
     yield from node_causes(tree)
+    yield from _taint_and_amount_causes(tree)  # judged as a new one and then once more
     spec, before = tree.get("spec") or {}, old.get("spec") or {}
     for name, shown in (("podCIDRs", "podCIDR"), ("providerID", "providerID")):
         if before.get(name) and spec.get(name) != before[name]:

@@ -63,11 +63,16 @@ def job_status_causes(job: JsonObject, old: JsonObject) -> Iterator[Cause]:
             yield invalid_without_value(_CONDITIONS, f"cannot disable the terminal {name}=True condition")
     if "SuccessCriteriaMet" in then - now:
         yield invalid_without_value(_CONDITIONS, "cannot disable the SuccessCriteriaMet=True condition")
-    for name in ("failed", "succeeded"):
+    for name in ("failed",) if _is_elastic(job["spec"]) else ("failed", "succeeded"):
         if status.get(name, 0) < before.get(name, 0):
             yield invalid(f"status.{name}", status.get(name, 0), f"cannot decrease the {name} counter")
     if status.get("ready", 0) > status.get("active", 0):
         yield invalid("status.ready", status.get("ready", 0), "cannot set more ready pods than active")
+
+
+def _is_elastic(spec: JsonObject) -> bool:
+    """An Indexed Job with a Pod for each index at once may become smaller, and then loses those that have succeeded."""
+    return spec.get("completionMode") == "Indexed" and spec.get("completions") == spec.get("parallelism")
 
 
 def _true_conditions(status: JsonObject) -> set[str]:

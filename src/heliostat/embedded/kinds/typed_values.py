@@ -133,6 +133,8 @@ class Base64(Plan):
         self.keeps_zero = keeps_zero
 
     def fit(self, value: Any, _unknown: Unknown) -> Any:
+        if type(value) is list:
+            return binascii.b2a_base64(bytes(map(_read_byte, value)), newline=False).decode()
         if type(value) is not str:
             raise TypedError(JSON_NAMES[type(value)], "[]uint8")
         text = value.replace("\r", "").replace("\n", "")
@@ -140,6 +142,16 @@ class Base64(Plan):
             return binascii.b2a_base64(binascii.a2b_base64(text, strict_mode=True), newline=False).decode()
         except (binascii.Error, ValueError):
             raise TypedError(f"illegal base64 data at input byte {_first_bad_byte(value)}") from None
+
+
+def _read_byte(item: Any) -> int:
+    """Bytes may also come as a list of numbers; null is none, and therefore zero."""
+    if item is None:
+        return 0
+    if type(item) is int and 0 <= item <= 255:
+        return item
+    kind = JSON_NAMES[type(item)]
+    raise TypedError(f"number {item}" if kind == "number" else kind, "uint8")
 
 
 def _first_bad_byte(text: str) -> int:

@@ -6,31 +6,29 @@ resource.
 """
 
 from collections.abc import Callable
-from contextlib import suppress
 from typing import TypeAlias
 
 import msgspec
 from msgspec import Struct
 
+from heliostat.embedded.refusals import forbidden
 from heliostat.embedded.server.custom_resources import (
-    check_definition,
-    established_status,
     fill_in_names,
-    resources_of,
+    keep_stored_versions,
+    start_status,
 )
+from heliostat.embedded.server.definition_validation import check_definition
+from heliostat.embedded.server.definitions import CRDS, Definitions, DeleteObject
 from heliostat.embedded.server.errors import Cause, RefusedError, not_found
 from heliostat.embedded.server.kind_admission import KindAdmission
 from heliostat.embedded.server.metadata import Authority
 from heliostat.embedded.server.registry import Registry
 from heliostat.embedded.server.resources import Resource
-from heliostat.embedded.storage.errors import NotFoundError
-from heliostat.embedded.storage.keys import Key, Scope
-from heliostat.embedded.storage.records import Record
+from heliostat.embedded.storage.keys import Key
 from heliostat.embedded.storage.store import Store
-from heliostat.kube.jsontree import JsonObject, encode_json
+from heliostat.kube.jsontree import JsonObject
 
 NAMESPACES = "namespaces"
-_CRDS = "customresourcedefinitions.apiextensions.k8s.io"
 _KEPT_NAMESPACES = frozenset({"default", "kube-system", "kube-public"})
 
 
@@ -46,18 +44,22 @@ Rule: TypeAlias = Callable[[JsonObject, JsonObject | None, Surroundings], None]
 
 
 class Admission:
-    def __init__(self, store: Store, registry: Registry, authority: Authority, kinds: KindAdmission) -> None:
+    def __init__(
+        self, store: Store, registry: Registry, authority: Authority, kinds: KindAdmission, definitions: Definitions
+    ) -> None:
         self._around = Surroundings(store, registry, authority)
         self._kinds = kinds
+        self._definitions = definitions
 
     async def admit(self, new: JsonObject, old: JsonObject | None, resource: Resource, verb: str) -> None:
         if verb == "delete":
             _check_deletable(new, resource)
-            if resource.storage_name == _CRDS:
-                await _remove_instances(new, self._around.store)
             return
         if verb == "create" and resource.is_namespaced:
             _check_namespace(new, resource, self._around.store)
+        if verb == "create" and resource.is_terminating:
+            why = "create not allowed while custom resource definition is terminating"
+            raise forbidden(resource.plural, resource.group, new["metadata"]["name"], why)
         for rule in RULES.get(resource.storage_name, ()):
             rule(new, old, self._around)
         self._kinds.admit(new, old, resource)
@@ -71,13 +73,16 @@ class Admission:
     def written(self, tree: JsonObject, resource: Resource, *, deleted: bool) -> None:
         """After the write: what the server itself has to know at once."""
         self._kinds.written(tree, resource, deleted=deleted)
-        if resource.storage_name != _CRDS:
+        if resource.storage_name != CRDS:
             return
-        name = tree["metadata"]["name"]
         if deleted:
-            self._around.registry.forget_custom(name)
+            self._around.registry.forget_custom(tree["metadata"]["name"])
         else:
-            self._around.registry.serve_custom(name, resources_of(tree))
+            self._definitions.serve(tree)
+
+    async def follow(self, tree: JsonObject, resource: Resource, delete: DeleteObject, *, deleted: bool) -> None:
+        if resource.is_custom or resource.storage_name == CRDS:
+            await self._definitions.follow(resource, tree["metadata"]["name"], delete, deleted=deleted)
 
 
 def _check_namespace(tree: JsonObject, resource: Resource, store: Store) -> None:
@@ -106,23 +111,13 @@ def _check_deletable(tree: JsonObject, resource: Resource) -> None:
         raise RefusedError(403, "Forbidden", message, details={"name": name, "kind": NAMESPACES})
 
 
-async def _remove_instances(crd: JsonObject, store: Store) -> None:
-    """The objects of a definition go before it, each with its event."""
-    for record in store.page(Scope(f"{crd['spec']['names']['plural']}.{crd['spec']['group']}")).records:
-        with suppress(NotFoundError):
-            await store.delete(record.key, _last_body)
-
-
-def _last_body(revision: int, record: Record) -> bytes:
-    tree = msgspec.json.decode(record.body)
-    tree["metadata"]["resourceVersion"] = str(revision)
-    return encode_json(tree)
-
-
-def _establish(new: JsonObject, _old: JsonObject | None, around: Surroundings) -> None:
+def _start_definition(new: JsonObject, old: JsonObject | None, _around: Surroundings) -> None:
     fill_in_names(new)
-    check_definition(new)
-    new["status"] = established_status(new, around.authority.now())
+    check_definition(new, old)
+    if old is None:
+        new["status"] = start_status(new)
+    else:
+        keep_stored_versions(new)
 
 
-RULES: dict[str, tuple[Rule, ...]] = {_CRDS: (_establish,)}
+RULES: dict[str, tuple[Rule, ...]] = {CRDS: (_start_definition,)}

@@ -1,77 +1,169 @@
-"""Request bodies into trees, as the content type says, with the refusals kube-apiserver has for what it cannot read."""
+"""Request bodies into trees, as the content type says, with what a strict reader minds about them.
 
+JSON, YAML and protobuf are read as kube-apiserver reads them: of a key given twice the last one counts and the
+repetition is told; half a character becomes the replacement character. What cannot be read is a ``BodyError`` in
+kube-apiserver's words; which status it gets is for the caller to say, because objects, options and patches differ.
+"""
+
+import json
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 
-from heliostat.embedded.server.errors import RefusedError, bad_request, unsupported_media_type
+from heliostat.embedded.server.errors import unsupported_media_type
+from heliostat.embedded.server.json_syntax import json_problem
+from heliostat.embedded.server.limits import DEEPEST_BODY, LARGEST_BODY, is_too_deep, too_large
 from heliostat.embedded.server.messages import Request
-from heliostat.embedded.server.resources import Resource
 from heliostat.kube.document_error import DocumentError
-from heliostat.kube.jsontree import JsonObject, decode_json
+from heliostat.kube.jsontree import encode_json
 from heliostat.kube.protobuf import ProtobufError, decode_protobuf
-from heliostat.kube.yaml_value import read_yaml_value
+from heliostat.kube.yaml_compose import Composer
 
 JSON_TYPES = ("application/json",)
 YAML_TYPES = ("application/yaml", "application/x-yaml", "text/yaml")
 PROTOBUF = "application/vnd.kubernetes.protobuf"  # what kubectl sends when it creates
 ACCEPTED = ("application/json", "application/yaml", PROTOBUF)
-LARGEST_BODY = 3 * 1024 * 1024
-DEEPEST = 1000
+_YAML_ERRORS = "yaml: unmarshal errors:\n  "
+_LONGEST_SUMMARY = 30
+_TOO_DEEP = "couldn't get version/kind; json parse error: exceeded max depth"
 
 _decoder = msgspec.json.Decoder()
+
+
+class BodyError(ValueError):
+    """A body that cannot be read, in kube-apiserver's words."""
+
+
+class Body(Struct, frozen=True):
+    tree: Any
+    strict: tuple[str, ...] = ()  # what is wrong with it for who reads strictly
 
 
 def media_type(request: Request) -> str:
     return request.headers.get("content-type", "application/json").split(";", 1)[0].strip().lower()
 
 
-def read_body(request: Request) -> Any:
-    """JSON, YAML or protobuf into a tree. An empty body is a refusal here; deletions ask first."""
+def read_body(request: Request) -> Body:
+    """Raises ``BodyError``; a content type that is not spoken and a body that is too large are refused here."""
     kind = media_type(request)
     if len(request.body) > LARGEST_BODY:
-        raise RefusedError(413, "RequestEntityTooLarge", f"Request entity too large: limit is {LARGEST_BODY}")
+        raise too_large()
     if kind in JSON_TYPES or kind == "":
-        return decode_tree(request.body)
+        return read_json(request.body)
     if kind in YAML_TYPES:
-        try:
-            return read_yaml_value(request.body.decode(), "body")
-        except (DocumentError, UnicodeDecodeError) as error:
-            raise bad_request(f"error converting YAML to JSON: {error}") from None
+        return read_yaml(request.body)
     if kind == PROTOBUF:
-        try:
-            return decode_protobuf(request.body)
-        except ProtobufError as error:
-            raise bad_request(str(error)) from None
+        return _read_protobuf(request.body)
     raise unsupported_media_type(ACCEPTED)
 
 
-def decode_tree(body: bytes) -> Any:
+def summarize(body: bytes) -> str:
+    """The beginning of a body, for a message about it."""
+    if not body:
+        return "<empty>"
+    start = body[:_LONGEST_SUMMARY]
+    text = start.decode(errors="replace") if start[:1] == b"{" else start.hex()
+    return f"{text} ..." if len(body) > _LONGEST_SUMMARY else text
+
+
+def strict_warnings(strict: tuple[str, ...]) -> list[str]:
+    """What a strict reader would refuse, as warnings: one for each line."""
+    return [line.strip() for text in strict for line in text.removeprefix(_YAML_ERRORS).split("\n")]
+
+
+def read_json(body: bytes) -> Body:
     try:
-        return _decoder.decode(body)
+        tree = _decoder.decode(body)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        pass
+        return _read_broken_json(body)
+    could_be_deep = body.count(b"{") + body.count(b"[") > DEEPEST_BODY
+    if could_be_deep and is_too_deep(tree):
+        raise BodyError(_TOO_DEEP)
+    if _has_repeated_keys(tree, body):
+        return _read_broken_json(body)
+    return Body(tree)
+
+
+def _has_repeated_keys(tree: Any, body: bytes) -> bool:
+    """By counting, which is quick; a text that only looks so is read once more."""
+    return body.count(b'":') + body.count(b'" :') > encode_json(tree).count(b'":')
+
+
+def _read_broken_json(body: bytes) -> Body:
+    """What the fast decoder minds and Go's does not: keys given twice and halves of characters."""
+    problem = json_problem(body)
+    if problem:
+        raise BodyError(f"couldn't get version/kind; json parse error: {problem}")
     try:
-        return decode_json(body, "body")  # slower; its words say where and what
+        marked = json.loads(body.decode(errors="replace"), object_pairs_hook=_Pairs)
+    except RecursionError:
+        raise BodyError(_TOO_DEEP) from None
+    if is_too_deep(marked):
+        raise BodyError(_TOO_DEEP)
+    repeated: list[str] = []
+    return Body(_unmark(marked, "", repeated), tuple(f'duplicate field "{path}"' for path in repeated))
+
+
+class _Pairs(list[Any]):
+    """The fields of an object as they stand in the text."""
+
+
+def _unmark(value: Any, path: str, repeated: list[str]) -> Any:
+    if isinstance(value, _Pairs):
+        tree: dict[str, Any] = {}
+        for name, child in value:
+            key = _whole_characters(name)
+            here = f"{path}.{key}" if path else key
+            if key in tree:
+                repeated.append(here)
+            tree[key] = _unmark(child, here, repeated)
+        return tree
+    if isinstance(value, list):
+        return [_unmark(child, f"{path}[{index}]", repeated) for index, child in enumerate(value)]
+    return _whole_characters(value) if isinstance(value, str) else value
+
+
+def _whole_characters(text: str) -> str:
+    """Half of a surrogate pair is no character."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def read_yaml(body: bytes) -> Body:
+    """The first document; None for a text without any."""
+    try:
+        composer = _LenientComposer(body.decode(), "body")
+        tree = next(composer.documents(), None)
     except DocumentError as error:
-        raise bad_request(f"invalid JSON: line {error.line}: {error.problem}") from None
+        raise BodyError(f"yaml: {_yaml_words(error)}") from None
+    except UnicodeDecodeError:
+        raise BodyError("yaml: control characters are not allowed") from None
+    return Body(tree, (_YAML_ERRORS + "\n  ".join(composer.repeated),) if composer.repeated else ())
 
 
-def check_object_kind(tree: Any, resource: Resource) -> JsonObject:
-    """An object of the resource's own kind and version."""
-    if not isinstance(tree, dict):
-        raise bad_request("the body of the request is not an object")
-    kind, api_version = tree.get("kind"), tree.get("apiVersion")
-    if not kind:
-        raise bad_request("Object 'Kind' is missing in the request body")
-    if not api_version:
-        raise bad_request("Object 'apiVersion' is missing in the request body")
-    if kind != resource.kind:
-        wanted = f"{resource.kind} in version {api_version}"
-        raise bad_request(f"{kind} in version {api_version!r} cannot be handled as a {wanted}".replace("'", '"'))
-    if api_version != resource.api_version:
-        raise bad_request(
-            f"the API version in the data ({api_version}) does not match the expected API version"
-            f" ({resource.api_version})"
-        )
-    return tree
+class _LenientComposer(Composer):
+    """Notes a key that is given twice, where people are better told at once."""
+
+    def __init__(self, text: str, source: str) -> None:
+        super().__init__(text, source)
+        self.repeated: list[str] = []
+
+    def meet_repeated_key(self, _mapping: int, event: Any, key: str) -> None:
+        self.repeated.append(f'line {event.start_mark.line + 1}: key "{key}" already set in map')
+
+
+def _yaml_words(error: DocumentError) -> str:
+    """Go's reader counts lines from 0 where it parses and from 1 where it scans, and leaves the first one out."""
+    problem, parses, _context = error.problem.partition(" while parsing")
+    problem = problem.partition(" while scanning")[0]
+    line = error.line - 1
+    if not line:
+        return problem
+    return f"line {line if parses else line + 1}: {problem}"
+
+
+def _read_protobuf(body: bytes) -> Body:
+    try:
+        return Body(decode_protobuf(body))
+    except ProtobufError as error:
+        raise BodyError("unexpected EOF" if "cut short" in str(error) else str(error)) from None

@@ -99,13 +99,17 @@ CREATE_ONLY = frozenset(
     }
 )
 READ_ONLY = frozenset({"componentstatuses"})
+_NOT_KEPT = (  # served, but nobody can write and read one back
+    CoreKind("v1", "Binding", "core.v1.Binding", "bindings", is_namespaced=True),
+    CoreKind("v1", "ComponentStatus", "core.v1.ComponentStatus", "componentstatuses", is_namespaced=False),
+)
 # A kind that several groups or versions serve is kept once, under this apiVersion.
-STORED_AS = {"events.k8s.io": "v1"}
+STORED_AS = {"autoscaling": "autoscaling/v2", "events.k8s.io": "v1"}
 
 
 def builtin_resources(*, with_previews: bool = False) -> list[Resource]:
     """Stable versions, as kube-apiserver serves by default; ``with_previews`` adds alpha and beta ones."""
-    return [_build(kind) for kind in kinds() if with_previews or _is_stable(kind.api_version)]
+    return [_build(kind) for kind in (*kinds(), *_NOT_KEPT) if with_previews or _is_stable(kind.api_version)]
 
 
 def _is_stable(api_version: str) -> bool:

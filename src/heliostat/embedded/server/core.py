@@ -12,7 +12,7 @@ from heliostat.embedded.access.token_requests import Issuer
 from heliostat.embedded.access.users import MASTERS, User
 from heliostat.embedded.kinds.first_objects import build_first_objects
 from heliostat.embedded.server.admission import Admission
-from heliostat.embedded.server.custom_resources import resources_of
+from heliostat.embedded.server.definitions import CRDS, Definitions
 from heliostat.embedded.server.evictions import Evictions
 from heliostat.embedded.server.field_tracking import FieldTracking
 from heliostat.embedded.server.handler import ApiHandler, Authorize, PathHandler
@@ -20,18 +20,19 @@ from heliostat.embedded.server.kind_admission import AdmissionOptions, KindAdmis
 from heliostat.embedded.server.messages import Answer, Request
 from heliostat.embedded.server.metadata import Authority
 from heliostat.embedded.server.node_backend import NodeBackend
+from heliostat.embedded.server.object_reader import ObjectReader
 from heliostat.embedded.server.registry import Registry
 from heliostat.embedded.server.resources import Resource
 from heliostat.embedded.server.review_answers import ReviewAnswers
 from heliostat.embedded.server.server_paths import ServerPaths
 from heliostat.embedded.server.subresources import Subresources
-from heliostat.embedded.server.writes import AfterWrite, Guard, WriteOptions, Writer
+from heliostat.embedded.server.writes import Writer
+from heliostat.embedded.server.writing import AfterWrite, Guard, WriteOptions, WriteParts
 from heliostat.embedded.storage.errors import StorageError
 from heliostat.embedded.storage.keys import Key, Scope
 from heliostat.embedded.storage.store import Store
 from heliostat.kube.jsontree import JsonObject
 
-CRDS = "customresourcedefinitions.apiextensions.k8s.io"
 ADMIN = User("system:admin", groups=(MASTERS,))
 FIRST_NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
 
@@ -57,10 +58,13 @@ class ApiCore:
         self.registry = Registry(with_previews=with_previews)
         self.authority = authority
         kinds = KindAdmission(store, self._builtin("resourcequotas"), authority, on_bug, admission_options)
-        admission = Admission(store, self.registry, authority, kinds)
+        crds = self._builtin("customresourcedefinitions", "apiextensions.k8s.io")
+        self._definitions = Definitions(store, self.registry, authority, crds)
+        admission = Admission(store, self.registry, authority, kinds, self._definitions)
         self._told = (admission.written, *listeners)
         tracking = FieldTracking(self.registry, authority.now)
-        self.writer = Writer(store, authority, admission, self._written, tracking, guard)
+        reader = ObjectReader(self.registry.find_kind)
+        self.writer = Writer(WriteParts(store, authority, admission, self._written, tracking, reader, guard))
         paths = ServerPaths(self.registry, {"ping": lambda: "", "storage": self._storage_problem})
         budgets = self._builtin("poddisruptionbudgets", "policy")
         evictions = Evictions(store, self.writer, authority, self._builtin("pods"), budgets)
@@ -80,7 +84,7 @@ class ApiCore:
         )
         for record in store.page(Scope(CRDS)).records:
             crd = msgspec.json.decode(record.body)
-            self.registry.serve_custom(record.key.name, resources_of(crd))
+            self._definitions.serve(crd)
 
     def _builtin(self, plural: str, group: str = "", version: str = "v1") -> Resource:
         resource = self.registry.find(group, version, plural)
@@ -97,6 +101,8 @@ class ApiCore:
             if self.store.get(Key(resource.storage_name, "", name)) is None:
                 tree = {"kind": "Namespace", "apiVersion": "v1", "metadata": {"name": name}}
                 await self.writer.create(tree, resource, "", WriteOptions())
+        for record in self.store.page(Scope(CRDS)).records:  # what the end of a server has interrupted
+            await self._definitions.settle(record.key.name, self.writer.delete)
         for tree in build_first_objects():
             await self._create_if_absent(tree)
 

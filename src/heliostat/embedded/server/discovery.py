@@ -183,5 +183,7 @@ def _subresource_row(resource: Resource, name: str) -> JsonObject:
 def _storage_hash(resource: Resource) -> str:
     """Tells clients when objects of a resource are kept in another version."""
     group, _, version = resource.storage_version.rpartition("/")
+    if resource.storage_name == "customresourcedefinitions.apiextensions.k8s.io":
+        version = "v1beta1"  # which kube-apiserver still keeps them in
     digest = sha256(f"{group}/{version}/{resource.kind}".encode()).digest()
     return base64.b64encode(digest[:8]).decode()

@@ -1,6 +1,14 @@
 """Refusals as kube-apiserver words them, and the Status object they become."""
 
-from heliostat.embedded.refusals import Cause, RefusedError, bad_request, conflict, invalid, not_found
+from heliostat.embedded.refusals import (
+    Cause,
+    PlainRefusedError,
+    RefusedError,
+    bad_request,
+    conflict,
+    invalid,
+    not_found,
+)
 from heliostat.embedded.server.messages import Response
 from heliostat.kube.jsontree import JsonObject, encode_json
 
@@ -21,6 +29,7 @@ __all__ = [
     "unsupported_media_type",
 ]
 
+PLAIN_TEXT = "text/plain; charset=utf-8"
 MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
 
 
@@ -60,7 +69,7 @@ def build_status(refused: RefusedError) -> JsonObject:
     status: JsonObject = {
         "kind": "Status",
         "apiVersion": "v1",
-        "metadata": {},
+        "metadata": refused.list_meta,
         "status": "Failure",
         "message": refused.message,
         "reason": refused.reason,
@@ -73,5 +82,7 @@ def build_status(refused: RefusedError) -> JsonObject:
     return status
 
 
-def refusal_response(refused: RefusedError) -> Response:
-    return Response(refused.code, encode_json(build_status(refused)), warnings=refused.warnings)
+def refusal_response(refused: RefusedError, headers: tuple[tuple[str, str], ...] = ()) -> Response:
+    if isinstance(refused, PlainRefusedError):
+        return Response(refused.code, refused.message.encode(), PLAIN_TEXT, headers=headers)
+    return Response(refused.code, encode_json(build_status(refused)), warnings=refused.warnings, headers=headers)

@@ -4,11 +4,9 @@ The names differ and nothing else: ``regarding`` is the involved object, ``note`
 calls deprecated are the times, the count and the source of the older one.
 """
 
-from heliostat.embedded.server.resources import Resource
 from heliostat.kube.jsontree import JsonObject
 
 EVENTS = "events"
-NEW_GROUP = "events.k8s.io"
 _NEW_NAMES = {
     "involvedObject": "regarding",
     "message": "note",
@@ -19,23 +17,13 @@ _NEW_NAMES = {
     "count": "deprecatedCount",
 }
 _OLD_NAMES = {new: old for old, new in _NEW_NAMES.items()}
+_LEFT_OUT_EMPTY = ("reportingController", "reportingInstance")
 
 
-def is_converted(resource: Resource) -> bool:
-    return resource.storage_name == EVENTS and resource.group == NEW_GROUP
+def to_new_event(tree: JsonObject) -> JsonObject:
+    served = {_NEW_NAMES.get(key, key): value for key, value in tree.items()}
+    return {key: value for key, value in served.items() if value or key not in _LEFT_OUT_EMPTY}
 
 
-def to_served(tree: JsonObject, resource: Resource) -> JsonObject:
-    """A kept object under the names of the API it is asked for by."""
-    served = {_NEW_NAMES.get(key, key): value for key, value in tree.items()} if is_converted(resource) else dict(tree)
-    served["apiVersion"] = resource.api_version
-    return served
-
-
-def to_stored(tree: JsonObject, resource: Resource) -> None:
-    """A client's object into the kept form, in place."""
-    if not is_converted(resource):
-        return
-    for name in [name for name in tree if name in _OLD_NAMES]:
-        tree[_OLD_NAMES[name]] = tree.pop(name)
-    tree["apiVersion"] = resource.storage_version
+def to_old_event(tree: JsonObject) -> JsonObject:
+    return {_OLD_NAMES.get(key, key): value for key, value in tree.items()}

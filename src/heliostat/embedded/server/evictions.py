@@ -11,10 +11,11 @@ import msgspec
 from heliostat.embedded.kinds.label_rules import read_selector
 from heliostat.embedded.kinds.pod_validation import binding_causes
 from heliostat.embedded.refusals import Cause, RefusedError, bad_request, conflict, forbidden
-from heliostat.embedded.server.deletion import DeleteOptions
+from heliostat.embedded.server.delete_options import DeleteOptions
 from heliostat.embedded.server.metadata import Authority
 from heliostat.embedded.server.resources import Resource
-from heliostat.embedded.server.writes import WriteOptions, Writer
+from heliostat.embedded.server.writes import Writer
+from heliostat.embedded.server.writing import WriteOptions
 from heliostat.embedded.storage.keys import Key, Scope
 from heliostat.embedded.storage.store import Store
 from heliostat.kube.jsontree import JsonObject
@@ -139,9 +140,8 @@ def _bound(pod: JsonObject, node: str, binding: JsonObject, now: str) -> JsonObj
     for field in ("annotations", "labels"):
         if binding.get(field):
             metadata[field] = {**(metadata.get(field) or {}), **binding[field]}
-    status = {key: value for key, value in (pod.get("status") or {}).items() if key != "nominatedNodeName"}
     condition = {"type": "PodScheduled", "status": "True", "lastProbeTime": None, "lastTransitionTime": now}
-    placed = {**pod, "metadata": metadata, "spec": {**pod["spec"], "nodeName": node}, "status": status}
+    placed = {**pod, "metadata": metadata, "spec": {**pod["spec"], "nodeName": node}}
     return _with_condition(placed, condition)
 
 

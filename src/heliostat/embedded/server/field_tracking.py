@@ -3,13 +3,14 @@
 from collections.abc import Callable
 from functools import lru_cache
 
+from heliostat.embedded.kinds.typed_form import fit_type
 from heliostat.embedded.server.patches.apply.reset_fields import writable_fields
 from heliostat.embedded.server.patches.apply.shapes import Types, custom_types
 from heliostat.embedded.server.patches.apply.tracking import apply_patch, track_update
 from heliostat.embedded.server.patches.apply.versions import Endpoint
 from heliostat.embedded.server.registry import Registry
 from heliostat.embedded.server.resources import Resource
-from heliostat.kube.jsontree import JsonObject
+from heliostat.kube.jsontree import JsonObject, drop_nulls
 from heliostat.kube.timestamps import format_timestamp
 
 
@@ -52,6 +53,7 @@ class FieldTracking:
             types=lambda api_version: self._types_of(api_version, resource.kind),
             subresource=subresource,
             writable=writable,
+            zeros=_zeros(resource.definition) if resource.definition else {},
         )
 
     def _types_of(self, api_version: str, kind: str) -> Types | None:
@@ -65,6 +67,14 @@ class FieldTracking:
                 return None
             self._types[key] = custom_types(resource.schema) if resource.is_custom else _builtin(resource.definition)
         return self._types[key]
+
+
+@lru_cache(maxsize=256)
+def _zeros(definition: str) -> JsonObject:
+    tree: JsonObject = {}
+    fit_type(tree, definition)
+    zeros: JsonObject = drop_nulls(tree)
+    return zeros
 
 
 @lru_cache(maxsize=256)

@@ -1,8 +1,8 @@
 """The API server's core: ``handle(Request)`` gives a ``Response`` or a ``Stream``. It knows no HTTP library.
 
-Order: what the path is about, whether the user may, then the verb. Every refusal becomes a Status; anything else
-that goes wrong is a bug, told to the client as 500 without its inner workings and to the operator through
-``on_bug``.
+Order: what the path and the method ask for, whether the user may, and only then whether there is such a thing: who may
+not ask learns nothing. Every refusal becomes a Status; anything else that goes wrong is a bug, told to the client as
+500 without its inner workings and to the operator through ``on_bug``.
 """
 
 from collections.abc import Awaitable, Callable
@@ -13,9 +13,10 @@ from msgspec import structs
 from heliostat.embedded.access.attributes import Attributes
 from heliostat.embedded.access.users import User
 from heliostat.embedded.kinds.deletions import RETURNED_WHEN_DELETED
-from heliostat.embedded.server.bodies import check_object_kind, read_body
 from heliostat.embedded.server.builtin_kinds import CREATE_ONLY
-from heliostat.embedded.server.deletion import ORPHANING_JOB, orphans_by_default, read_delete_options
+from heliostat.embedded.server.delete_options import read_delete_options
+from heliostat.embedded.server.deletion import deletion_cautions
+from heliostat.embedded.server.deprecations import tell_deprecation
 from heliostat.embedded.server.errors import (
     MODIFIED,
     Cause,
@@ -24,23 +25,28 @@ from heliostat.embedded.server.errors import (
     invalid,
     method_not_allowed,
     no_such_path,
+    not_found,
     refusal_response,
 )
 from heliostat.embedded.server.field_tracking import FieldTracking
 from heliostat.embedded.server.messages import Answer, Request, Response, Stream
 from heliostat.embedded.server.metadata import check_name_of
 from heliostat.embedded.server.negotiation import PLAIN, Form, read_form
+from heliostat.embedded.server.object_bodies import read_object
 from heliostat.embedded.server.patches.options import manager_causes, manager_of_request
-from heliostat.embedded.server.patching import Apply, read_patch
-from heliostat.embedded.server.reads import as_served, build_list, find_record, list_page
+from heliostat.embedded.server.patching import Apply, patch_type_of, read_patch, refusal_of_an_apply
+from heliostat.embedded.server.reads import as_served, build_list, find_version, list_page
 from heliostat.embedded.server.registry import Registry
 from heliostat.embedded.server.rendering import render, render_refusal, watched_object
 from heliostat.embedded.server.resources import Resource
 from heliostat.embedded.server.review_answers import ReviewAnswers
+from heliostat.embedded.server.routes import build_attributes, check_route, verb_of
+from heliostat.embedded.server.stored_form import deleted_status
 from heliostat.embedded.server.subresources import Subresources
 from heliostat.embedded.server.targets import Target, parse_target
 from heliostat.embedded.server.watching import open_watch
-from heliostat.embedded.server.writes import WriteOptions, Writer, Written, deleted_status
+from heliostat.embedded.server.writes import Writer
+from heliostat.embedded.server.writing import WriteOptions, Written
 from heliostat.embedded.storage.store import Store
 from heliostat.kube.jsontree import JsonObject, encode_json
 
@@ -50,7 +56,6 @@ PathHandler: TypeAlias = Callable[[Request], Awaitable[Answer | None]]  # None: 
 # Subresources that connect to a node: what comes back is not the server's to render.
 CONNECTIONS = frozenset(("attach", "exec", "log", "portforward", "proxy"))
 APPLY_TRIES = 5
-_VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch"}
 
 
 class ApiHandler:
@@ -83,7 +88,8 @@ class ApiHandler:
         try:
             return await self._dispatch(request)
         except RefusedError as refused:
-            return render_refusal(refusal_response(refused), request)
+            answer = render_refusal(refusal_response(refused), request)
+            return structs.replace(answer, body=b"") if request.method == "HEAD" else answer
         except Exception as error:  # noqa: BLE001 - the last line of defence; nothing is lost, it is reported
             self._on_bug(error)
             message = "Internal error occurred: the server met a bug; its log tells more"
@@ -91,27 +97,25 @@ class ApiHandler:
 
     async def _dispatch(self, request: Request) -> Answer:
         target = parse_target(request.path)
-        resource = self._registry.find(target.group, target.version, target.plural) if target else None
-        if target is None or resource is None:
+        if target is None:
+            self._authorize(request.user, Attributes(request.method.lower(), path=request.path))
             return await self._other(request)
-        if target.subresource and target.subresource not in resource.subresources:
-            raise no_such_path()
-        if bool(target.namespace) and not resource.is_namespaced:
-            raise no_such_path()
-        verb = _verb_of(request, target)
-        self._authorize(request.user, _attributes(verb, resource, target))
-        if not target.subresource and verb not in resource.verbs:
-            raise method_not_allowed()
-        if resource.is_namespaced and not target.namespace and verb not in ("list", "watch"):
-            raise method_not_allowed()
+        verb = verb_of(request, target)
+        self._authorize(request.user, build_attributes(request, target, verb))
+        resource = self._registry.find(target.group, target.version, target.plural)
+        if resource is None or (resource.is_custom and target.namespace and not resource.is_namespaced):
+            return await self._other(request)
+        check_route(request, resource, target, verb)
         form = read_form(request, is_watch=verb == "watch") if target.subresource not in CONNECTIONS else PLAIN
-        answer = await self._special(request, resource, target, verb)
-        if answer is None:
-            answer = await self._serve(request, resource, target, verb, form)
+        answer = await tell_deprecation(self._answer(request, resource, target, verb, form), resource)
         return answer if form.is_plain else await render(answer, form, resource, self._now())
 
+    async def _answer(self, request: Request, resource: Resource, target: Target, verb: str, form: Form) -> Answer:
+        answer = await self._special(request, resource, target, verb)
+        return answer if answer is not None else await self._serve(request, resource, target, verb, form)
+
     async def _other(self, request: Request) -> Answer:
-        self._authorize(request.user, Attributes(_path_verb(request), path=request.path))
+        """What is no resource. Whether the user may ask was decided before."""
         for handler in self._other_paths:
             answer = await handler(request)
             if answer is not None:
@@ -125,35 +129,42 @@ class ApiHandler:
             return await self._subresources.serve(request, resource, target, verb, options)
         if resource.plural == "bindings":
             return await self._subresources.bind(request, target, _write_options(request, target))
+        if resource.plural == "componentstatuses" and target.name:
+            raise not_found("componentstatus", "", target.name)  # there are no components besides the server
         return None
 
     async def _serve(self, request: Request, resource: Resource, target: Target, verb: str, form: Form) -> Answer:
         match verb:
             case "get":
-                record = find_record(self._store, resource, target.namespace, target.name)
+                version = request.parameter("resourceVersion")
+                record = find_version(self._store, resource, target.namespace, target.name, version)
                 return Response(200, as_served(record.body, resource))
             case "list":
                 listed = await list_page(self._store, resource, target.namespace, request)
                 return Response(200, build_list(listed, resource))
             case "watch":
                 watched = watched_object(form, resource, self._now)
-                return Stream(await open_watch(self._store, resource, target.namespace, request, watched))
+                where = (self._store, resource, target.namespace, request, watched, target.name)
+                return Stream(await open_watch(*where))
             case "create":
-                tree = check_object_kind(read_body(request), resource)
+                options = _write_options(request, target)
+                body = read_object(request, resource, self._registry.find_kind)
                 if resource.plural in CREATE_ONLY:
-                    return self._answer_review(tree, resource, target, request.user)
-                options = _write_options(request, target)
-                return await _told(self._writer.create(tree, resource, target.namespace, options), resource, options)
+                    return self._answer_review(body.tree, resource, target, request.user)
+                options = structs.replace(options, strict=body.strict)
+                writing = self._writer.create(body.tree, resource, target.namespace, options)
+                return await _told(writing, resource, options)
             case "update":
-                tree = check_object_kind(read_body(request), resource)
                 options = _write_options(request, target)
-                writing = self._writer.update(tree, resource, target.namespace, target.name, options)
+                body = read_object(request, resource, self._registry.find_kind)
+                options = structs.replace(options, strict=body.strict)
+                writing = self._writer.update(body.tree, resource, target.namespace, target.name, options)
                 return await _told(writing, resource, options)
             case "patch":
                 return await self._patch(request, resource, target)
             case "delete":
                 how = read_delete_options(request)
-                warnings = (ORPHANING_JOB,) if resource.kind == "Job" and orphans_by_default(resource, how) else ()
+                warnings = deletion_cautions(resource, how)
                 try:
                     written = await self._writer.delete(resource, target.namespace, target.name, how)
                 except RefusedError as refused:
@@ -173,16 +184,19 @@ class ApiHandler:
         return Response(201, encode_json(answer))
 
     async def _patch(self, request: Request, resource: Resource, target: Target) -> Answer:
+        patch_type_of(request, resource)
         options = _write_options(request, target)
-        change = read_patch(request, resource)
-        if isinstance(change, Apply):
-            return await _told(self._apply(change, resource, target, options), resource, options)
-        writing = self._writer.change(resource, target.namespace, target.name, change, options)
+        patch = read_patch(request, resource)
+        if isinstance(patch, Apply):
+            return await _told(self._apply(patch, resource, target, options), resource, options)
+        options = structs.replace(options, strict=patch.strict, refuse=patch.refuse)
+        writing = self._writer.change(resource, target.namespace, target.name, patch, options)
         return await _told(writing, resource, options)
 
     async def _apply(self, apply: Apply, resource: Resource, target: Target, options: WriteOptions) -> Written:
         """Change what is there, or create it; whoever was faster is met again."""
-        options = structs.replace(options, is_apply=True)
+        refuse = None if resource.is_custom else refusal_of_an_apply(apply, resource)
+        options = structs.replace(options, is_apply=True, refuse=refuse)
 
         def change(live: JsonObject | None) -> JsonObject:
             return self._tracking.apply(
@@ -196,8 +210,11 @@ class ApiHandler:
                 if refused.code != 404 or target.subresource:
                     raise
             tree = change(None)
-            tree["metadata"].pop("resourceVersion", None)  # of an object that is gone
             check_name_of(tree, target.name)
+            tree["metadata"].pop("resourceVersion", None)  # of an object that is gone
+            if uid := tree["metadata"].get("uid"):
+                why = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+                raise conflict(resource.plural, resource.group, target.name, why)
             try:
                 return await self._writer.create(tree, resource, target.namespace, options)
             except RefusedError as refused:
@@ -214,40 +231,7 @@ class ApiHandler:
             except RefusedError as refused:
                 if refused.code != 404:  # somebody else was faster, which is what was wanted
                     raise
-        return Response(200, build_list(listed, resource))
-
-
-def _verb_of(request: Request, target: Target) -> str:
-    if request.method in ("GET", "HEAD"):
-        if request.flag("watch"):
-            return "watch"
-        return "get" if target.name else "list"
-    if request.method == "DELETE":
-        return "delete" if target.name else "deletecollection"
-    verb = _VERBS.get(request.method)
-    is_collection = verb == "create"
-    if verb is None or (is_collection and target.name and not target.subresource):
-        raise method_not_allowed()
-    if not is_collection and not target.name:
-        raise method_not_allowed()
-    return verb
-
-
-def _path_verb(request: Request) -> str:
-    return {"GET": "get", "HEAD": "head", "POST": "post", "PUT": "put", "DELETE": "delete"}.get(
-        request.method, request.method.lower()
-    )
-
-
-def _attributes(verb: str, resource: Resource, target: Target) -> Attributes:
-    return Attributes(
-        verb=verb,
-        group=resource.group,
-        resource=resource.plural,
-        subresource=target.subresource,
-        namespace=target.namespace,
-        name=target.name,
-    )
+        return Response(200, build_list(listed, resource), warnings=deletion_cautions(resource, options))
 
 
 def _write_options(request: Request, target: Target) -> WriteOptions:

@@ -1,27 +1,42 @@
-"""The handlers behind HTTPS: the only file that knows the HTTP library."""
+"""The handlers behind HTTPS. With ``http_connections`` the only file that knows the HTTP library.
+
+Order: what only a foreign web page would send is turned away, then who is asking is found out, and only then is a body
+read. Paths and queries reach the handlers decoded once; nothing here takes a path apart.
+"""
 
 import asyncio
 import ssl
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import aclosing
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing, suppress
 from functools import lru_cache
 from typing import Protocol, TypeAlias
 
-from aiohttp import web
+from aiohttp import HttpVersion11, web
 
 from heliostat.embedded.access.authenticate import Authenticator, ClientCertificate
 from heliostat.embedded.access.client_certificates import read_client_certificate
+from heliostat.embedded.access.impersonation import PREFIX, Decide, impersonate
 from heliostat.embedded.access.listening import Gate
 from heliostat.embedded.access.users import User
-from heliostat.embedded.server.errors import RefusedError, refusal_response
-from heliostat.embedded.server.messages import Answer, Dropped, Request, Response, Stream
+from heliostat.embedded.server.errors import RefusedError, bad_request, refusal_response
+from heliostat.embedded.server.http_connections import Connection, ConnectionServer, OnBug
+from heliostat.embedded.server.limits import (
+    LARGEST_BODY,
+    RETRY_SECONDS,
+    Limits,
+    StreamCounts,
+    too_large,
+    too_many_streams,
+    too_slow,
+)
+from heliostat.embedded.server.messages import Answer, Chunks, Dropped, Pushed, Request, Response, Sink, Stream
 
 Handle: TypeAlias = Callable[[Request], Awaitable[Answer]]
-Impersonation: TypeAlias = Callable[[User, Mapping[str, str]], RefusedError | None]
 
 _TURNS_TO_CLOSE = 5  # of the event loop, after which an aborted TLS connection has closed its socket
-LONGEST_WRITE = 60.0  # seconds that a client may leave a stream unread
-LARGEST_BODY = 3 * 1024 * 1024 + 1  # one byte more, so that the handler itself can refuse what is too large
+_STOP_SECONDS = 1.0
+_BACKLOG = 128  # connections that wait to be accepted
+_WRITTEN_AT_ONCE = 256 * 1024  # bytes of an answer; they fit into the connection's buffers, read or not
 
 
 # Answered without credentials, as kube-apiserver does: whether it lives, and which version it is.
@@ -38,17 +53,15 @@ class Door(Protocol):
 class Doorkeeper:
     """Turns away what only a foreign web page would send, and finds out who everybody else is."""
 
-    def __init__(
-        self, authenticator: Authenticator, gate: Gate, refuse_impersonation: Impersonation, now: Callable[[], float]
-    ) -> None:
+    def __init__(self, authenticator: Authenticator, gate: Gate, decide: Decide, now: Callable[[], float]) -> None:
         self._authenticator = authenticator
         self._gate = gate
-        self._refuse_impersonation = refuse_impersonation
+        self._decide = decide
         self._now = now
 
     def identify(self, incoming: web.BaseRequest) -> User:
         headers = incoming.headers
-        refused = self._gate.refuse(headers.get("Host"), headers.get("Origin"), headers.get("Sec-Fetch-Site"))
+        refused = self._gate.refuse(*(_joined(incoming, name) for name in ("Host", "Origin", "Sec-Fetch-Site")))
         if refused is not None:
             raise refused
         is_public = incoming.path.startswith(PUBLIC_PATHS)
@@ -57,10 +70,11 @@ class Doorkeeper:
         )
         if isinstance(found, RefusedError):
             raise found
-        wishes = {name.lower(): value for name, value in headers.items() if name.lower().startswith("impersonate-")}
-        refused = self._refuse_impersonation(found, wishes) if wishes else None
-        if refused is not None:
-            raise refused
+        wishes = [(key, _text(value)) for name, value in headers.items() if (key := name.lower()).startswith(PREFIX)]
+        if wishes:
+            found = impersonate(found, wishes, self._decide, incoming.raw_path)
+        if isinstance(found, RefusedError):
+            raise found
         return found
 
     def _certificate(self, incoming: web.BaseRequest) -> ClientCertificate | None:
@@ -76,30 +90,34 @@ def _read_known_certificate(der: bytes) -> ClientCertificate:
 
 
 class HttpServer:
-    def __init__(self, handle: Handle, door: Door) -> None:
+    def __init__(self, handle: Handle, door: Door, limits: Limits, on_bug: OnBug) -> None:
         self._handle = handle
         self._door = door
-        self._runner: web.ServerRunner | None = None
+        self._limits = limits
+        self._on_bug = on_bug
+        self._listener: asyncio.Server | None = None
+        self.streams = StreamCounts(limits.streams_per_user)
 
     async def start(self, host: str, port: int, tls: ssl.SSLContext | None) -> int:
         """Listen; gives the port, which the system chose when it was 0."""
-        server = web.Server(self._answer, access_log=None)
-        self._runner = web.ServerRunner(server, shutdown_timeout=1.0)
-        await self._runner.setup()
-        site = web.TCPSite(self._runner, host, port, ssl_context=tls)
-        await site.start()
-        address = self._runner.addresses[0]
-        return int(address[1])
+        self._server = ConnectionServer(self._answer, self._limits, self._on_bug)
+        patience = self._limits.handshake_seconds if tls is not None else None
+        self._listener = await asyncio.get_running_loop().create_server(
+            self._server, host, port, ssl=tls, ssl_handshake_timeout=patience, backlog=_BACKLOG
+        )
+        return int(self._listener.sockets[0].getsockname()[1])
 
     async def stop(self) -> None:
         """End every connection, watches too: clients come back by themselves, so nothing is gained by waiting."""
-        if self._runner is None:
+        if self._listener is None:
             return
-        if self._runner.server is not None:
-            for connection in self._runner.server.connections:
-                if connection.transport is not None:
-                    connection.transport.abort()
-        await self._runner.cleanup()
+        self._listener.close()
+        for connection in self._server.connections:
+            if connection.transport is not None:
+                connection.transport.abort()
+        await asyncio.sleep(0)
+        self._server.pre_shutdown()
+        await self._server.shutdown(_STOP_SECONDS)
         for _ in range(_TURNS_TO_CLOSE):
             await asyncio.sleep(0)
 
@@ -112,35 +130,113 @@ class HttpServer:
         if isinstance(answer, Dropped):
             return await _drop(incoming)
         if isinstance(answer, Stream):
-            return await _stream(incoming, answer)
+            return await self._stream(incoming, answer, request.user.name)
+        if len(answer.body) > _WRITTEN_AT_ONCE and incoming.method != "HEAD":
+            return await self._send(incoming, answer)
         return _respond(answer)
 
     async def _read(self, incoming: web.BaseRequest) -> Request:
         user = self._door.identify(incoming)
+        if not incoming.path.startswith("/"):
+            raise bad_request("the request does not name a path")
         body = b""
         if incoming.can_read_body:
-            body = await _read_body(incoming)
+            body = await self._read_body(incoming)
         query: dict[str, list[str]] = {}
         for key, value in incoming.query.items():
             query.setdefault(key, []).append(value)
-        headers = {key.lower(): value for key, value in incoming.headers.items()}
+        headers = {key.lower(): value if value.isascii() else _text(value) for key, value in incoming.headers.items()}
         return Request(method=incoming.method, path=incoming.path, user=user, query=query, headers=headers, body=body)
 
+    async def _read_body(self, incoming: web.BaseRequest) -> bytes:
+        if (incoming.content_length or 0) > LARGEST_BODY:
+            raise too_large()
+        body = bytearray()
+        try:
+            async with asyncio.timeout(self._limits.body_seconds):
+                async for chunk in incoming.content.iter_any():
+                    body += chunk
+                    if len(body) > LARGEST_BODY:
+                        raise too_large()
+        except TimeoutError:
+            raise too_slow(self._limits.body_seconds) from None
+        except web.RequestPayloadError:
+            raise bad_request("the body of the request is not complete") from None
+        return bytes(body)
 
-async def _read_body(incoming: web.BaseRequest) -> bytes:
-    body = bytearray()
-    async for chunk in incoming.content.iter_any():
-        body += chunk
-        if len(body) > LARGEST_BODY:
-            limit = LARGEST_BODY - 1
-            raise RefusedError(413, "RequestEntityTooLarge", f"Request entity too large: limit is {limit}")
-    return bytes(body)
+    async def _send(self, incoming: web.BaseRequest, answer: Response) -> web.StreamResponse:
+        response = web.StreamResponse(status=answer.status, headers=_headers(answer))
+        response.content_length = len(answer.body)
+        try:
+            await response.prepare(incoming)
+            await self._write(_connection(incoming), answer.body)
+            await response.write_eof()
+        except (ConnectionError, TimeoutError):
+            _connection(incoming).abort()
+        return response
+
+    async def _write(self, connection: Connection, data: bytes) -> None:
+        """In pieces: of what is written at once nobody would notice that it is not read."""
+        view = memoryview(data)
+        for start in range(0, len(data), _WRITTEN_AT_ONCE):
+            connection.write(view[start : start + _WRITTEN_AT_ONCE])
+            await (self._until_read(connection) if connection.writing_paused else asyncio.sleep(0))
+
+    async def _until_read(self, connection: Connection) -> None:
+        async with asyncio.timeout(self._limits.write_seconds):
+            await connection.until_written()
+
+    async def _stream(self, incoming: web.BaseRequest, stream: Stream, user: str) -> web.StreamResponse:
+        """Until the stream ends or the client does. One that stops reading is cut off: others must not wait for it."""
+        async with aclosing(stream.chunks) as chunks:
+            if self.streams.is_full(user):
+                return _respond(refusal_response(too_many_streams(), (("Retry-After", str(RETRY_SECONDS)),)))
+            response = web.StreamResponse(status=stream.status, headers={"Content-Type": stream.content_type})
+            with self.streams.counting(user), suppress(ConnectionError):
+                async with _connection(incoming).until_lost():
+                    await self._write_chunks(incoming, response, chunks)
+        return response
+
+    async def _write_chunks(self, incoming: web.BaseRequest, response: web.StreamResponse, chunks: Chunks) -> None:
+        connection, is_chunked = _connection(incoming), incoming.version >= HttpVersion11
+        if is_chunked:
+            response.enable_chunked_encoding()
+        await response.prepare(incoming)
+        if isinstance(chunks, Pushed):
+            chunks.push_to(_sink(connection, is_chunked=is_chunked))
+        try:
+            async for chunk in chunks:
+                if chunk:  # an empty one would say that the stream has ended
+                    await self._write(connection, _frame(chunk) if is_chunked else chunk)
+                elif connection.writing_paused:
+                    await self._until_read(connection)
+            await response.write_eof()
+        except TimeoutError:
+            connection.abort()
+
+
+def _frame(chunk: bytes) -> bytes:
+    return b"%x\r\n%b\r\n" % (len(chunk), chunk)
+
+
+def _sink(connection: Connection, *, is_chunked: bool) -> Sink:
+    """Around the library's writer and without a time limit: this is done for every event and every watcher."""
+
+    def write(chunk: bytes) -> bool:
+        connection.write(_frame(chunk) if is_chunked else chunk)
+        return not connection.writing_paused
+
+    return write
 
 
 def _respond(response: Response) -> web.Response:
-    headers = [("Content-Type", response.content_type), *response.headers]
-    headers += [("Warning", f'299 - "{_quoted(text)}"') for text in response.warnings]
-    return web.Response(status=response.status, body=response.body, headers=headers)
+    return web.Response(status=response.status, body=response.body, headers=_headers(response))
+
+
+def _headers(response: Response) -> list[tuple[str, str]]:
+    headers = [("Content-Type", response.content_type)] if response.content_type else []
+    headers += response.headers
+    return headers + [("Warning", f'299 - "{_quoted(text)}"') for text in response.warnings]
 
 
 def _quoted(text: str) -> str:
@@ -156,18 +252,19 @@ async def _drop(incoming: web.BaseRequest) -> web.Response:
     return web.Response()
 
 
-async def _stream(incoming: web.BaseRequest, stream: Stream) -> web.StreamResponse:
-    """Until the stream ends or the client does. One that stops reading is cut off: others must not wait for it."""
-    response = web.StreamResponse(status=stream.status, headers={"Content-Type": stream.content_type})
-    try:
-        await response.prepare(incoming)
-        async with aclosing(stream.chunks) as chunks:
-            async for chunk in chunks:
-                if chunk:
-                    async with asyncio.timeout(LONGEST_WRITE):
-                        await response.write(chunk)
-        await response.write_eof()
-    except (ConnectionError, TimeoutError):
-        if incoming.transport is not None:
-            incoming.transport.abort()
-    return response
+def _connection(incoming: web.BaseRequest) -> Connection:
+    connection = incoming.protocol
+    if not isinstance(connection, Connection):
+        raise TypeError("not a connection of this server")
+    return connection
+
+
+def _text(value: str) -> str:
+    """Bytes that are no UTF-8 come from the library as half characters, which no answer could repeat."""
+    return value.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def _joined(incoming: web.BaseRequest, name: str) -> str | None:
+    """Every value of a header that should have one: two of them are no value that anybody would accept."""
+    values = incoming.headers.getall(name, None)
+    return None if values is None else ", ".join(values)

@@ -4,7 +4,8 @@ Rules: header names are lower case; the path is decoded; a query keeps every val
 travel over HTTPS, in process and in the simulator, so every caller meets the same code.
 """
 
-from typing import Protocol, TypeAlias
+from collections.abc import Callable
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from msgspec import Struct
 
@@ -27,7 +28,8 @@ class Request(Struct, frozen=True, kw_only=True):
         return values[0] if values else default
 
     def flag(self, name: str) -> bool:
-        return self.parameter(name).lower() in ("true", "1")
+        """As kube-apiserver reads a boolean: whatever is there and does not say no means yes."""
+        return name in self.query and self.parameter(name).lower() not in ("false", "0")
 
 
 class Response(Struct, frozen=True):
@@ -46,6 +48,19 @@ class Chunks(Protocol):
     async def __anext__(self) -> bytes: ...
 
     async def aclose(self) -> None: ...
+
+
+Sink: TypeAlias = Callable[[bytes], bool]  # takes a chunk; whether it can take more at once
+
+
+@runtime_checkable
+class Pushed(Protocol):
+    """Chunks that need no reader to be woken: while it waits for the next one, they may go into a sink.
+
+    A reader that is woken all the same may get an empty chunk: it should see whether it can go on.
+    """
+
+    def push_to(self, sink: Sink) -> None: ...
 
 
 class Stream(Struct, frozen=True):

@@ -12,6 +12,9 @@ from msgspec import Struct
 
 from heliostat.embedded.server.errors import RefusedError, bad_request, conflict
 from heliostat.embedded.server.resources import Resource
+from heliostat.embedded.storage.keys import Key
+from heliostat.embedded.storage.records import Record
+from heliostat.kube.go_text import go_quote
 from heliostat.kube.jsontree import JsonObject
 from heliostat.kube.timestamps import format_timestamp
 
@@ -44,8 +47,7 @@ def own_metadata(tree: JsonObject) -> JsonObject:
 def check_namespace(tree: JsonObject, resource: Resource, namespace: str) -> None:
     metadata = own_metadata(tree)
     if not resource.is_namespaced:
-        if metadata.get("namespace"):
-            raise bad_request("namespace may not be set on a cluster-scoped object")
+        metadata.pop("namespace", None)
         return
     given = metadata.get("namespace")
     if given and given != namespace:
@@ -53,11 +55,19 @@ def check_namespace(tree: JsonObject, resource: Resource, namespace: str) -> Non
     metadata["namespace"] = namespace
 
 
+def read_version(tree: JsonObject) -> int:
+    """The version that the client says the object has; 0 when it says none. What is no number is a bare 500."""
+    text = own_metadata(tree).get("resourceVersion") or ""
+    if not text:
+        return 0
+    if not (text.isascii() and text.isdecimal()):
+        raise RefusedError(500, "", f"strconv.ParseUint: parsing {go_quote(text)}: invalid syntax")
+    return int(text)
+
+
 def prepare_new(tree: JsonObject, authority: Authority, *, tracks_generation: bool, keeps_owners: bool = False) -> None:
     """Metadata of an object that is about to be created; ``keeps_owners``: managedFields are the server's own."""
     metadata = own_metadata(tree)
-    if metadata.get("resourceVersion"):
-        raise bad_request("resourceVersion should not be set on objects to be created")
     dropped = {*_SERVERS, "managedFields", "selfLink", "resourceVersion"}
     if keeps_owners:
         dropped.discard("managedFields")
@@ -76,29 +86,36 @@ def prepare_new(tree: JsonObject, authority: Authority, *, tracks_generation: bo
 
 
 def carry_over(new: JsonObject, old: JsonObject) -> None:
-    """What an update cannot change."""
+    """What an update leaves out stays; what it may not change and does not leave out is judged later."""
     metadata, before = own_metadata(new), old["metadata"]
-    for key in _SERVERS:
+    for key in ("creationTimestamp", "generation"):
         if key in before:
             metadata[key] = before[key]
         else:
             metadata.pop(key, None)
+    if "deletionTimestamp" in before:
+        metadata["deletionTimestamp"] = before["deletionTimestamp"]
+    for key in ("uid", "deletionGracePeriodSeconds"):
+        if key in before and not metadata.get(key):
+            metadata[key] = before[key]
     metadata.pop("selfLink", None)
 
 
-def raise_generation(new: JsonObject, old: JsonObject, *, is_custom: bool) -> None:
+def raise_generation(new: JsonObject, old: JsonObject, *, is_custom: bool, is_changed: bool = False) -> None:
     """A changed spec is a new generation; of a custom resource everything but metadata and status is its spec."""
     metadata, before = new["metadata"], old["metadata"]
     if "generation" not in before:
         return
     metadata["generation"] = before["generation"]
-    if _desired_part(new, is_custom=is_custom) != _desired_part(old, is_custom=is_custom):
+    if is_changed or _desired_part(new, is_custom=is_custom) != _desired_part(old, is_custom=is_custom):
         metadata["generation"] = before["generation"] + 1
 
 
 def _desired_part(tree: JsonObject, *, is_custom: bool) -> Any:
     if is_custom or "spec" not in tree:
-        return {key: value for key, value in tree.items() if key not in ("metadata", "status")}
+        part = {key: value for key, value in tree.items() if key not in ("metadata", "status")}
+        is_slice = not is_custom and tree.get("kind") == "EndpointSlice"  # whose labels say whose it is
+        return (part, tree["metadata"].get("labels")) if is_slice else part
     if tree.get("kind") == "Deployment":  # whose rollouts are annotated
         return tree["spec"], tree["metadata"].get("annotations")
     return tree["spec"]
@@ -124,9 +141,9 @@ def drop_repeated_owners(tree: JsonObject) -> list[str]:
 
 def check_name_of(tree: JsonObject, name: str) -> None:
     given = own_metadata(tree).get("name")
-    if given is None or given == "":
-        own_metadata(tree)["name"] = name
-    elif given != name:
+    if not given:
+        raise bad_request(f"the name of the object ({name} based on URL) was undeterminable: name must be provided")
+    if given != name:
         raise bad_request(f"the name of the object ({given}) does not match the name on the URL ({name})")
 
 
@@ -138,6 +155,34 @@ def is_deleted_now(tree: JsonObject) -> bool:
     return not metadata.get("deletionGracePeriodSeconds")
 
 
-def conflicting_uid(resource: Resource, name: str, wanted: str, found: str) -> RefusedError:
-    why = f"Precondition failed: UID in precondition: {wanted}, UID in object meta: {found}"
-    return conflict(resource.kind, resource.group, name, why)
+def check_uid(new: JsonObject, old: JsonObject, record: Record, resource: Resource) -> None:
+    """Who replaces an object and names another incarnation of it is told what the storage found."""
+    wanted, found = new["metadata"].get("uid") or "", old["metadata"]["uid"]
+    if wanted and wanted != found:
+        why = f"Precondition failed: UID in precondition: {wanted}, UID in object meta: {found}"
+        raise storage_conflict(record.key, resource, why)
+
+
+def check_absent_uid(new: JsonObject, key: Key, resource: Resource) -> None:
+    """The same for an update that would create what is not there."""
+    if wanted := new["metadata"].get("uid"):
+        why = f"Precondition failed: UID in precondition: {wanted}, UID in object meta: "
+        raise storage_conflict(key, resource, why)
+
+
+def storage_conflict(key: Key, resource: Resource, why: str) -> RefusedError:
+    place = f"{_KEPT_AT.get(resource.storage_name) or resource.plural}/{key.path}"
+    if resource.is_custom:
+        place = f"{resource.group}/{resource.plural}/{key.path}"
+    words = f"StorageError: invalid object, Code: 4, Key: /registry/{place}, ResourceVersion: 0"
+    return conflict(resource.plural, resource.group, key.name, f"{words}, AdditionalErrorMsg: {why}")
+
+
+# Where kube-apiserver keeps a kind that does not stand under its own name.
+_KEPT_AT = {
+    "endpoints": "services/endpoints",
+    "ingresses.networking.k8s.io": "ingress",
+    "nodes": "minions",
+    "replicationcontrollers": "controllers",
+    "services": "services/specs",
+}

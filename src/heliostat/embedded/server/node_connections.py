@@ -4,6 +4,7 @@ Rules: a Pod with several containers needs one named; a Pod without a node has n
 Service is reached through its endpoints. Everything that can be refused is refused before the back end is asked.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -20,6 +21,7 @@ from heliostat.embedded.storage.store import Store
 from heliostat.kube.jsontree import JsonObject
 
 NODE_PORT = 10250
+_LONGEST_PORT = 5  # digits
 _SERVICE_LABEL = "kubernetes.io/service-name"
 _SLICES = "endpointslices.discovery.k8s.io"
 
@@ -36,7 +38,7 @@ class NodeConnections:
         pod = self._find("pods", target.namespace, target.name)
         options = msgspec.structs.replace(options, container=choose_container(pod, options.container))
         if not pod["spec"].get("nodeName"):
-            return Response(204, b"")
+            return Response(204, b"", content_type="")
         if self._backend is not None:
             return await self._backend.read_log(pod, options)
         address = self._node_address(pod)
@@ -200,16 +202,24 @@ def _read_connection(request: Request, target: Target, container: str) -> Connec
         stdout=request.flag("stdout"),
         stderr=request.flag("stderr"),
         tty=request.flag("tty"),
-        ports=tuple(int(port) for port in request.query.get("ports", ()) if port.isdecimal()),
+        ports=tuple(_read_ports(request)),
     )
+
+
+def _read_ports(request: Request) -> Iterator[int]:
+    for port in request.query.get("ports", ()):
+        if not (port.isascii() and port.isdecimal() and len(port) <= _LONGEST_PORT):
+            raise bad_request(f"{port[:_LONGEST_PORT]!r} is not the number of a port; use one from 1 to 65535")
+        yield int(port)
 
 
 def _split_name(text: str) -> tuple[str, str, str]:
     """``[scheme:]name[:port]``."""
     parts = text.split(":")
-    if len(parts) == 3:
-        return parts[0] or "http", parts[1], parts[2]
-    return "http", parts[0], parts[1] if len(parts) > 1 else ""
+    port = parts[-1] if len(parts) > 1 else ""
+    if port.isdecimal() and not (port.isascii() and len(port) <= _LONGEST_PORT):
+        raise bad_request(f"{port[:_LONGEST_PORT]}… is not the number of a port; use one from 1 to 65535")
+    return (parts[0] or "http", parts[1], port) if len(parts) == 3 else ("http", parts[0], port)
 
 
 def _first_port(pod: JsonObject) -> int:

@@ -15,7 +15,7 @@ from heliostat.embedded.kinds.quota_usage import Refusal, growth, is_in_scope, o
 from heliostat.embedded.refusals import forbidden
 from heliostat.embedded.server.facts import facts_of
 from heliostat.embedded.server.resources import Resource
-from heliostat.embedded.server.writes import encode_stored
+from heliostat.embedded.server.stored_form import encode_stored
 from heliostat.embedded.storage.errors import ConflictError, NotFoundError, StorageError
 from heliostat.embedded.storage.keys import Key, Scope
 from heliostat.embedded.storage.records import Record

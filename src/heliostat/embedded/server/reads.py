@@ -5,13 +5,19 @@ than that, or exactly that with resourceVersionMatch=Exact; a continue token goe
 page.
 """
 
-import base64
-
 import msgspec
 from msgspec import Struct
 
-from heliostat.embedded.server.errors import RefusedError, bad_request, expired, not_found
-from heliostat.embedded.server.events_conversion import to_served
+from heliostat.embedded.server.continue_tokens import ANY, key_before, read_continue, write_continue
+from heliostat.embedded.server.conversions import to_served
+from heliostat.embedded.server.errors import Cause, RefusedError, bad_request, expired, not_found
+from heliostat.embedded.server.list_options import (
+    EXACT,
+    ListOptions,
+    read_list_options,
+    read_list_revision,
+    read_revision,
+)
 from heliostat.embedded.server.messages import Request
 from heliostat.embedded.server.resources import Resource
 from heliostat.embedded.server.selection import Selection, read_selection
@@ -30,12 +36,6 @@ _CONTINUE_EXPIRED = (
 )
 
 
-class Continue(Struct, frozen=True, rename={"version": "v", "revision": "rv"}):
-    version: str
-    revision: int
-    start: str
-
-
 class Listed(Struct, frozen=True):
     page: Page
     selection: Selection
@@ -47,7 +47,7 @@ class Listed(Struct, frozen=True):
         if self.is_custom:
             meta["continue"] = ""  # kube-apiserver writes it for custom resources, empty or not
         if self.page.after is not None:
-            meta["continue"] = _write_continue(self.page.revision, self.page.after)
+            meta["continue"] = write_continue(self.page.revision, self.page.after)
             if self.selection.is_everything:
                 meta["remainingItemCount"] = self.page.remaining
         return meta
@@ -67,119 +67,94 @@ def as_served(body: bytes, resource: Resource) -> bytes:
     return encode_json(to_served(msgspec.json.decode(body), resource))
 
 
-def read_revision(request: Request, name: str = "resourceVersion") -> int | None:
-    text = request.parameter(name)
-    if not text:
-        return None
-    if not text.isdecimal():
-        raise RefusedError(
-            400, "BadRequest", f'Invalid value: "{text}": strconv.ParseUint: parsing "{text}": invalid syntax'
-        )
-    return int(text)
-
-
 async def list_page(store: Store, resource: Resource, namespace: str, request: Request) -> Listed:
+    options = read_list_options(request, is_watch=False)
     selection = read_selection(request, resource)
     scope = Scope(resource.storage_name, namespace, selection.name)
-    limit = _read_limit(request)
-    token = request.parameter("continue")
-    revision, match = read_revision(request), request.parameter("resourceVersionMatch")
-    _check_match(revision, match, token)
     try:
-        if token:
-            start = _read_continue(token)
-            after = Key(resource.storage_name, *_split_path(start.start))
-            page = store.page(scope, at=start.revision, after=after, limit=limit, matches=selection.filter)
-        else:
-            at = revision if match == "Exact" else None
-            if revision and match != "Exact":
-                await wait_until(store, revision)
-            page = store.page(scope, at=at, limit=limit, matches=selection.filter)
-    except CompactedError as error:
-        if token:
-            raise expired(_CONTINUE_EXPIRED) from None
-        raise expired(
-            f"The resourceVersion for the provided list is too old: {error.requested} ({error.oldest})"
-        ) from None
+        page = _continued_page(store, scope, options, selection) if options.token else None
+        if page is None:
+            page = _first_page(store, scope, options, selection)
+    except CompactedError:
+        raise expired("The resourceVersion for the provided list is too old.") from None
     except FutureRevisionError as error:
-        raise too_large(error.requested, error.current) from None
+        raise too_large(error.requested, error.current, retry_after=0) from None
     return Listed(page, selection, resource.is_custom)
 
 
-async def wait_until(store: Store, revision: int) -> None:
+def _first_page(store: Store, scope: Scope, options: ListOptions, selection: Selection) -> Page:
+    """Any state will do for revision 0, and then the whole of it: it is at hand."""
+    revision = read_list_revision(options.version)
+    if options.match == EXACT:
+        return store.page(scope, at=revision, limit=options.limit, matches=selection.filter)
+    if revision:
+        check_known(store, revision)
+    limit = 0 if revision == 0 else options.limit
+    return store.page(scope, limit=limit, matches=selection.filter)
+
+
+def _continued_page(store: Store, scope: Scope, options: ListOptions, selection: Selection) -> Page:
+    if options.version not in ("", "0"):
+        raise bad_request("specifying resource version is not allowed when using continue")
+    start = read_continue(options.token)
+    after = key_before(start, scope.resource)
+    at = None if start.revision == ANY else start.revision
+    try:
+        return store.page(scope, at=at, after=after, limit=options.limit, matches=selection.filter)
+    except CompactedError:
+        refused = expired(_CONTINUE_EXPIRED)
+        refused.list_meta = {"continue": write_continue(ANY, after)}
+        raise refused from None
+
+
+def find_version(store: Store, resource: Resource, namespace: str, name: str, version: str) -> Record:
+    """The object, not older than the version that was asked for."""
+    revision = read_revision(version)
+    if revision:
+        check_known(store, revision)
+    return find_record(store, resource, namespace, name)
+
+
+def check_known(store: Store, revision: int) -> None:
     """A revision from the future is refused: every revision this server gave out is visible already."""
     if revision > store.revision:
         raise too_large(revision, store.revision)
 
 
-def too_large(wanted: int, current: int) -> RefusedError:
-    details = {"retryAfterSeconds": 1}
+def too_large(wanted: int, current: int, *, retry_after: int = 1) -> RefusedError:
+    details = {"retryAfterSeconds": retry_after} if retry_after else {}
     message = f"Timeout: Too large resource version: {wanted}, current: {current}"
-    return RefusedError(504, "Timeout", message, details=details)
+    cause = Cause("ResourceVersionTooLarge", "Too large resource version", "")
+    return RefusedError(504, "Timeout", message, details=details, causes=[cause])
 
 
 def build_list(listed: Listed, resource: Resource) -> bytes:
+    """Every body is copied once: what stands around the items is written into the first and the last of them."""
     head = encode_json({
         "kind": resource.list_kind, "apiVersion": resource.api_version, "metadata": listed.list_meta,
     })  # fmt: skip
-    return head[:-1] + b',"items":[' + b",".join(_items(listed.page.records, resource)) + b"]}"
+    start, end = head[:-1] + b',"items":[', b"]}"
+    items, opening = _items(listed.page.records, resource)
+    if not items:
+        return start + end
+    items[0] = b"".join((start, opening, items[0]))
+    items[-1] = b"".join((items[-1], end))
+    return (b"," + opening).join(items)
 
 
-def _items(records: list[Record], resource: Resource) -> list[bytes]:
-    """Items of a built-in kind go without kind and apiVersion, which the list says for all of them."""
+def _items(records: list[Record], resource: Resource) -> tuple[list[bytes | memoryview], bytes]:
+    """The items without their opening, and the opening, which is the same for all of them.
+
+    Those of a built-in kind go without kind and apiVersion, which the list says for all of them.
+    """
     if resource.is_custom:
-        return [as_served(record.body, resource) for record in records]
+        return [as_served(record.body, resource) for record in records], b""
     if resource.storage_version != resource.api_version:
-        return [_converted_item(record, resource) for record in records]
+        return [_converted_item(record, resource) for record in records], b""
     cut = len(resource.item_prefix)
-    return [b"{" + record.body[cut:] for record in records]
+    return [memoryview(record.body)[cut:] for record in records], b"{"
 
 
 def _converted_item(record: Record, resource: Resource) -> bytes:
     tree = to_served(msgspec.json.decode(record.body), resource)
     return encode_json({key: value for key, value in tree.items() if key not in ("kind", "apiVersion")})
-
-
-def _read_limit(request: Request) -> int:
-    text = request.parameter("limit", "0")
-    try:
-        return max(int(text), 0)
-    except ValueError:
-        raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax') from None
-
-
-def _check_match(revision: int | None, match: str, token: str) -> None:
-    problem = ""
-    if match and revision is None:
-        problem = "resourceVersionMatch is forbidden unless resourceVersion is provided"
-    elif match and token:
-        problem = "resourceVersionMatch is forbidden when continue is provided"
-    elif match not in ("", "Exact", "NotOlderThan"):
-        problem = f'supported values: "Exact", "NotOlderThan", ""; got "{match}"'
-    elif match == "Exact" and revision == 0:
-        problem = 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'
-    elif token and revision:
-        problem = "specifying resource version is not allowed when using continue"
-    if problem:
-        raise bad_request(problem)
-
-
-def _write_continue(revision: int, after: Key) -> str:
-    token = encode_json({"v": "meta.k8s.io/v1", "rv": revision, "start": f"{after.path}\0"})
-    return base64.urlsafe_b64encode(token).decode().rstrip("=")
-
-
-def _read_continue(token: str) -> Continue:
-    try:
-        padded = token + "=" * (-len(token) % 4)
-        start = msgspec.json.decode(base64.urlsafe_b64decode(padded), type=Continue)
-    except (ValueError, msgspec.DecodeError):
-        raise bad_request("continue key is not valid: malformed value") from None
-    if start.version != "meta.k8s.io/v1" or not start.start.endswith("\0"):
-        raise bad_request("continue key is not valid: incorrect encoded start resourceVersion (version)")
-    return start
-
-
-def _split_path(start: str) -> tuple[str, str]:
-    namespace, slash, name = start.removesuffix("\0").rpartition("/")
-    return (namespace, name) if slash else ("", name)

@@ -104,7 +104,7 @@ async def _transform_list(body: bytes, form: Form, resource: Resource, now: floa
     if form.transform == TABLE:
         printer = TablePrinter(resource, resource.kind, form.version, form.include)
         rows = await _in_pieces(listed.items, lambda tree: printer.build_row(tree, now))
-        return printer.build_table(rows, listed.metadata)
+        return printer.build_table(rows, {key: value for key, value in listed.metadata.items() if value != ""})
     api_version = f"meta.k8s.io/{form.version}"
     partials = await _in_pieces(listed.items, lambda tree: build_partial(tree, api_version))
     return {"kind": PARTIAL_LIST, "apiVersion": api_version, "metadata": listed.metadata, "items": partials}

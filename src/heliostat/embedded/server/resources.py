@@ -55,6 +55,7 @@ class Resource(Struct, frozen=True, kw_only=True):
     scale_paths: JsonObject | None = None  # of a custom resource's scale subresource
     preserves_unknown: bool = False
     rules: CustomRules | None = None  # CEL, of custom resources
+    is_terminating: bool = False  # its definition is going: nothing new is taken
 
     @property
     def api_version(self) -> str:

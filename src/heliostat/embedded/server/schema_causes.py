@@ -4,14 +4,17 @@
 so here the same findings are told as causes of a 422. The value and the keyword are looked up again by their path.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
+
+from msgspec import structs
 
 from heliostat.embedded.server.errors import Cause
 from heliostat.kube.go_text import go_float, go_json
 from heliostat.kube.paths import Path, format_path
 from heliostat.kube.problems import Problem
 from heliostat.kube.schema import JsonSchema
+from heliostat.kube.schema_lists import duplicate_items
 from heliostat.kube.schema_refs import Definitions, field_schema, resolve
 from heliostat.kube.schema_values import json_type
 
@@ -25,27 +28,75 @@ NOT_CHECKED = Cause(
     " errors to complete validation",
     "<nil>",
 )
-_STOPS_RULES = (
-    "schema.type",
-    "schema.required",
-    "schema.enum",
-    "schema.maxLength",
-    "schema.maxItems",
-    "schema.maxProperties",
-)
+_BLOCKING = frozenset((UNSUPPORTED, REQUIRED, TOO_LONG, TOO_MANY, TYPE))
+# Of several things wrong with one text, kube-apiserver tells the first.
+_ONE_OF = ("schema.maxLength", "schema.minLength", "schema.pattern")
 
 
-def schema_causes(problems: Sequence[Problem], tree: Any, schema: JsonSchema, definitions: Definitions) -> list[Cause]:
-    return [_cause(problem, tree, schema, definitions) for problem in problems]
+def schema_causes(
+    problems: Sequence[Problem], tree: Any, schema: JsonSchema, definitions: Definitions, start: str = ""
+) -> list[Cause]:
+    """``start``: where the tree stands in its object; sentences name fields from the tree on."""
+    return [
+        _cause(told, tree, schema, definitions, start)
+        for problem in _told(problems)
+        for told in _with_choices(problem, tree, schema, definitions)
+    ]
 
 
-def stops_rules(problems: Sequence[Problem]) -> bool:
-    """After these findings no CEL rule is looked at."""
-    return any(problem.rule in _STOPS_RULES for problem in problems)
+def _with_choices(problem: Problem, tree: Any, schema: JsonSchema, definitions: Definitions) -> Iterator[Problem]:
+    """A value of the wrong type is told again where there are choices that it is none of."""
+    yield problem
+    if problem.rule == "schema.type" and _look_up(tree, schema, problem.path, definitions)[1].get("enum"):
+        yield structs.replace(problem, rule="schema.enum")
 
 
-def _cause(problem: Problem, tree: Any, schema: JsonSchema, definitions: Definitions) -> Cause:
-    field = format_path(problem.path)
+def _told(problems: Sequence[Problem]) -> Iterator[Problem]:
+    places: set[Path] = set()
+    for problem in sorted(problems, key=lambda problem: _ONE_OF.index(problem.rule) if problem.rule in _ONE_OF else -1):
+        if problem.rule in _ONE_OF:
+            if problem.path in places:
+                continue
+            places.add(problem.path)
+        yield problem
+
+
+def is_blocking(causes: Sequence[Cause]) -> bool:
+    """After these no CEL rule is looked at."""
+    return any(cause.reason in _BLOCKING for cause in causes)
+
+
+def list_causes(tree: Any, schema: JsonSchema, definitions: Definitions) -> Iterator[Cause]:
+    """Items that may be there only once, and rows of a table that are none."""
+    todo: list[tuple[Any, JsonSchema, Path]] = [(tree, schema, ())]
+    while todo:
+        value, node, path = todo.pop(0)
+        node = resolve(node, definitions)
+        if isinstance(value, dict):
+            found = ((child, field_schema(node, name), (*path, name)) for name, child in value.items())
+            todo += [(child, below, at) for child, below, at in found if below and isinstance(child, (dict, list))]
+        elif isinstance(value, list):
+            yield from _item_causes(value, node, path, definitions)
+            items = node.get("items")
+            todo += [(item, items, (*path, index)) for index, item in enumerate(value) if items]
+
+
+def _item_causes(items: list[Any], node: JsonSchema, path: Path, definitions: Definitions) -> Iterator[Cause]:
+    keys = node.get("x-kubernetes-list-map-keys") or ()
+    if node.get("x-kubernetes-list-type") == "map":
+        for index, item in enumerate(items):
+            if item is not None and not isinstance(item, dict):
+                why = "must be an object for an array of list-type map"
+                yield Cause(INVALID, f"Invalid value: {go_json(item)}: {why}", format_path((*path, index)))
+    for index, _finding in duplicate_items(items, node, definitions):
+        item = items[index]
+        shown = {key: item[key] for key in keys if key in item} if keys and isinstance(item, dict) else item
+        yield Cause(DUPLICATE, f"Duplicate value: {go_json(shown)}", format_path((*path, index)))
+
+
+def _cause(problem: Problem, tree: Any, schema: JsonSchema, definitions: Definitions, start: str) -> Cause:
+    name = format_path(problem.path) if problem.path else ""
+    field = ".".join(part for part in (start, name) if part)
     value, node = _look_up(tree, schema, problem.path, definitions)
     match problem.rule:
         case "schema.required":
@@ -56,7 +107,7 @@ def _cause(problem: Problem, tree: Any, schema: JsonSchema, definitions: Definit
         case "schema.type":
             shown = json_type(value)
             wanted = "integer,string" if node.get("x-kubernetes-int-or-string") else node.get("type", "")
-            said = f'{field} in body must be of type {wanted}: "{shown}"'
+            said = f'{name} in body must be of type {wanted}: "{shown}"'
             return Cause(TYPE, f'Invalid value: "{shown}": {said}', field)
         case "schema.maxLength":
             return Cause(TOO_LONG, f"Too long: may not be more than {node.get('maxLength')} bytes", field)
@@ -66,10 +117,10 @@ def _cause(problem: Problem, tree: Any, schema: JsonSchema, definitions: Definit
             return Cause(
                 TOO_MANY, f"Too many: {len(value)}: must have at most {node.get('maxProperties')} items", field
             )
-        case "schema.duplicate":
-            return Cause(DUPLICATE, f"Duplicate value: {go_json(value)}", field)
+        case "schema.whole-multiple":
+            return Cause(INVALID, f"Invalid value: 0: factor MultipleOf declared for {name} must be positive: 0", field)
     words = _words(problem.rule, node)
-    said = f"{field} in body {words}" if words else problem.problem
+    said = f"{name} in body {words}" if words else problem.problem
     return Cause(INVALID, f"Invalid value: {go_json(value)}: {said}", field)
 
 

@@ -44,6 +44,8 @@ def _holds(term: FieldTerm, record: Record) -> bool:
 
 
 def _unknown_field(field: str, resource: Resource) -> str:
+    if resource.storage_name == "jobs.batch":
+        return f'field label "{field}" not supported for Job'
     if resource.selectable or resource.is_custom:
         return f"field label not supported: {field}"
     return f'"{field}" is not a known field selector: only "metadata.name", "metadata.namespace"'

@@ -39,10 +39,14 @@ class ServerPaths:
         self._aggregated: dict[str, bytes] = {}
 
     async def handle(self, request: Request) -> Answer:
-        if request.method not in ("GET", "HEAD"):
+        answer = await self._read(request)
+        if request.method not in ("GET", "HEAD") and answer.status != 404:
             raise method_not_allowed()
+        return answer
+
+    async def _read(self, request: Request) -> Answer:
         self._notice_changes()
-        first = request.path.split("/")[1]
+        first = request.path.removeprefix("/").partition("/")[0]
         if first in ("api", "apis"):
             return self._answer_discovery(request, request.path.rstrip("/"))
         if first == "openapi":
@@ -95,9 +99,9 @@ class ServerPaths:
         return self._groups[group].versions if group in self._groups else {}
 
     def _answer_nowhere(self, path: str) -> Answer:
-        """Within a group that is served the resource is missing; elsewhere the page is."""
+        """Within a built-in group the resource is missing; elsewhere the page is."""
         parts = path.split("/")[1:]
-        if parts[0] == "api" or (len(parts) > 1 and parts[1] and parts[1] in self._groups):
+        if parts[0] == "api" or (len(parts) > 1 and self._registry.is_builtin_group(parts[1] or "-")):
             raise no_such_path()
         return _page_not_found()
 

@@ -13,19 +13,22 @@ from heliostat.embedded.access.token_requests import Issuer, answer_token_reques
 from heliostat.embedded.kinds.scale import SCALE_DEFINITION, build_scale, scaled
 from heliostat.embedded.kinds.typed_form import TypedError, fit_type
 from heliostat.embedded.refusals import RefusedError, bad_request
-from heliostat.embedded.server.bodies import read_body
+from heliostat.embedded.server.bodies import BodyError, read_body
 from heliostat.embedded.server.errors import method_not_allowed as never_allowed
 from heliostat.embedded.server.errors import no_such_path
 from heliostat.embedded.server.evictions import Evictions
+from heliostat.embedded.server.foreign_kinds import why_not_convertible
 from heliostat.embedded.server.messages import Answer, Request, Response
 from heliostat.embedded.server.metadata import check_name_of
 from heliostat.embedded.server.node_backend import NodeBackend
 from heliostat.embedded.server.node_connections import NodeConnections
-from heliostat.embedded.server.patching import Apply, read_patch
+from heliostat.embedded.server.object_bodies import as_object, unrecognized
+from heliostat.embedded.server.patching import Apply, Patch, read_patch
 from heliostat.embedded.server.reads import find_record
 from heliostat.embedded.server.resources import Resource
 from heliostat.embedded.server.targets import Target
-from heliostat.embedded.server.writes import WriteOptions, Writer
+from heliostat.embedded.server.writes import Writer
+from heliostat.embedded.server.writing import WriteOptions
 from heliostat.embedded.storage.keys import Key
 from heliostat.embedded.storage.store import Store
 from heliostat.kube.jsontree import JsonObject, encode_json
@@ -39,11 +42,18 @@ class Posted(Struct, frozen=True):
     kind: str
     definition: str
     api_versions: tuple[str, ...]
+    package: str  # where kube-apiserver keeps the type
+
+    def unlike(self, kind: object, version: object) -> RefusedError:
+        short = str(version).rpartition("/")[2]
+        why = why_not_convertible(kind, version, f"{self.package}.{self.kind}")
+        return bad_request(f'{kind} in version "{short}" cannot be handled as a {self.kind}: {why}')
 
 
-BINDING = Posted("Binding", "core.v1.Binding", ("v1",))
-EVICTION = Posted("Eviction", "policy.v1.Eviction", ("policy/v1", "policy/v1beta1"))
-TOKEN = Posted("TokenRequest", "authentication.v1.TokenRequest", ("authentication.k8s.io/v1",))
+BINDING = Posted("Binding", "core.v1.Binding", ("v1",), "core")
+EVICTION = Posted("Eviction", "policy.v1.Eviction", ("policy/v1", "policy/v1beta1"), "policy")
+TOKEN = Posted("TokenRequest", "authentication.v1.TokenRequest", ("authentication.k8s.io/v1",), "authentication")
+SCALE = Posted("Scale", SCALE_DEFINITION, ("autoscaling/v1",), "autoscaling")
 
 
 class Subresources:
@@ -122,7 +132,7 @@ class Subresources:
                 wanted = _fit_scale(patch.body)
                 change = lambda tree: scaled(tree, wanted, paths)  # noqa: E731
             else:
-                change = lambda tree: scaled(tree, _fit_scale(patch(build_scale(tree, paths))), paths)  # noqa: E731
+                change = lambda tree: scaled(tree, _patched_scale(patch, build_scale(tree, paths)), paths)  # noqa: E731
         else:
             raise method_not_allowed()
         written = await self._writer.change(resource, target.namespace, target.name, change, options)
@@ -157,14 +167,18 @@ def _scale_response(body: bytes, paths: JsonObject | None) -> Response:
 
 
 def _read(request: Request, posted: Posted) -> JsonObject:
-    tree = read_body(request)
-    if not isinstance(tree, dict):
-        raise bad_request("the body of the request is not an object")
+    tree = _read_tree(request, posted.kind)
     kind, version = tree.get("kind", posted.kind), tree.get("apiVersion", posted.api_versions[0])
     if kind != posted.kind or version not in posted.api_versions:
-        short = str(version).rpartition("/")[2]
-        raise bad_request(f'{kind} in version "{short}" cannot be handled as a {posted.kind}')
+        raise posted.unlike(kind, version)
     return _fit(tree, posted.definition, posted.kind, str(version))
+
+
+def _read_tree(request: Request, kind: str) -> JsonObject:
+    try:
+        return as_object(read_body(request).tree)
+    except BodyError as error:
+        raise unrecognized(kind, error, request.body) from None
 
 
 def _fit(tree: JsonObject, definition: str, kind: str, version: str) -> JsonObject:
@@ -177,13 +191,18 @@ def _fit(tree: JsonObject, definition: str, kind: str, version: str) -> JsonObje
 
 
 def _read_scale(request: Request, name: str) -> JsonObject:
-    tree = read_body(request)
-    if not isinstance(tree, dict) or tree.get("kind") != "Scale":
-        kind = tree.get("kind") if isinstance(tree, dict) else tree
-        raise bad_request(f'{kind} in version "v1" cannot be handled as a Scale')
-    scale = _fit_scale(tree)
+    scale = _read(request, SCALE)
     check_name_of(scale, name)
     return scale
+
+
+def _patched_scale(patch: Patch, scale: JsonObject) -> JsonObject:
+    patched = patch(scale)
+    try:
+        fit_type(patched, SCALE_DEFINITION)
+    except TypedError as error:
+        raise patch.refuse(patched, error) from None
+    return patched
 
 
 def _fit_scale(tree: JsonObject) -> JsonObject:

@@ -12,9 +12,10 @@ from typing import Self
 import msgspec
 from msgspec import Struct
 
-from heliostat.embedded.server.errors import bad_request, build_status, expired
-from heliostat.embedded.server.messages import Request
-from heliostat.embedded.server.reads import as_served, read_revision, wait_until
+from heliostat.embedded.server.errors import build_status, expired
+from heliostat.embedded.server.list_options import read_list_options, read_revision
+from heliostat.embedded.server.messages import Request, Sink
+from heliostat.embedded.server.reads import as_served, check_known
 from heliostat.embedded.server.rendering import WatchedObject
 from heliostat.embedded.server.resources import Resource
 from heliostat.embedded.server.selection import Selection, read_selection
@@ -27,6 +28,7 @@ from heliostat.kube.jsontree import JsonObject, encode_json
 
 BOOKMARK_SECONDS = 60.0
 DEFAULT_TIMEOUT = 1800.0
+_PUSHED_AT_ONCE = 256 * 1024  # bytes; more than that is written by the reader, piece by piece
 
 
 class WatchOptions(Struct, frozen=True, kw_only=True):
@@ -38,31 +40,25 @@ class WatchOptions(Struct, frozen=True, kw_only=True):
 
 
 def read_watch_options(request: Request) -> WatchOptions:
-    revision = read_revision(request)
-    bookmarks = request.flag("allowWatchBookmarks")
-    match = request.parameter("resourceVersionMatch")
-    wants_initial = request.parameter("sendInitialEvents")
-    if wants_initial:
-        if match != "NotOlderThan":
-            raise bad_request("sendInitialEvents requires setting resourceVersionMatch to NotOlderThan")
-        initial_end = request.flag("sendInitialEvents")
-        initial = initial_end
-    else:
-        if match:
-            raise bad_request("resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided")
-        initial, initial_end = revision in (None, 0), False
-    timeout = request.parameter("timeoutSeconds")
+    options = read_list_options(request, is_watch=True)
+    revision = read_revision(options.version)
+    initial = options.initial_events
     return WatchOptions(
         since=revision,
-        initial_events=initial,
-        initial_end=initial_end,
-        bookmarks=bookmarks,
-        timeout=float(timeout) if timeout.isdecimal() and int(timeout) else DEFAULT_TIMEOUT,
+        initial_events=revision in (None, 0) if initial is None else initial,
+        initial_end=bool(initial),
+        bookmarks=options.bookmarks,
+        timeout=float(options.timeout) if options.timeout > 0 else DEFAULT_TIMEOUT,
     )
 
 
 async def open_watch(
-    store: Store, resource: Resource, namespace: str, request: Request, watched: WatchedObject | None = None
+    store: Store,
+    resource: Resource,
+    namespace: str,
+    request: Request,
+    watched: WatchedObject | None = None,
+    name: str = "",
 ) -> "WatchLines":
     """Refuses a wrong request at once; what goes wrong later is told inside the stream.
 
@@ -70,9 +66,9 @@ async def open_watch(
     """
     options = read_watch_options(request)
     selection = read_selection(request, resource)
-    if options.since:
-        await wait_until(store, options.since)
-    scope = Scope(resource.storage_name, namespace, selection.name)
+    if options.since and options.initial_events:
+        check_known(store, options.since)
+    scope = Scope(resource.storage_name, namespace, name or selection.name)
     return WatchLines(store, resource, scope, selection, options, watched)
 
 
@@ -96,37 +92,89 @@ class WatchLines:
         self._watched = watched
         self._subscription: Subscription | None = None
         self._first: list[bytes] = []
-        self._deadline = asyncio.get_running_loop().time() + options.timeout
+        self._alarm: asyncio.TimerHandle | None = None
+        self._bookmark_due = False
+        self._sink: Sink | None = None
+        self._problem: Exception | None = None  # met while serving, for the reader to find
+        self._loop = asyncio.get_running_loop()
+        self._deadline = self._loop.time() + options.timeout
         try:
             self._subscription, self._first = self._start()
         except CompactedError as error:
             self._first = [_error_line(error)]
+        else:
+            self._set_alarm()
 
     def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> bytes:
-        if self._first:
-            lines, self._first = b"".join(self._first), []
-            return lines
-        left = self._deadline - asyncio.get_running_loop().time()
-        if self._subscription is None or left <= 0:
-            await self.aclose()
-            raise StopAsyncIteration
-        pause = min(left, BOOKMARK_SECONDS) if self._options.bookmarks else left
+        lines, self._first = b"".join(self._first), []
+        while not lines:
+            subscription = self._subscription
+            if subscription is None:
+                raise StopAsyncIteration
+            try:
+                lines = self._ready_lines(subscription)
+            except CompactedError as error:
+                self._close()
+                return _error_line(error)
+            except (ClosedError, StoreFailedError):
+                self._close()
+                continue
+            if lines:
+                break
+            if not subscription.is_caught_up:  # nothing of what has happened matches
+                await asyncio.sleep(0)
+            elif self._sink is None:
+                await subscription.news()
+            else:
+                await subscription.news(self._serve)
+                return b""
+        return lines
+
+    def push_to(self, sink: Sink) -> None:
+        self._sink = sink
+
+    def _serve(self) -> bool:
+        """Ready lines go into the sink while the reader sleeps; False when it has something to do or to find."""
+        if self._subscription is None or self._sink is None:
+            return False
         try:
-            return await self._next_lines(self._subscription, pause)
-        except CompactedError as error:
-            await self.aclose()
-            return _error_line(error)
-        except (ClosedError, StoreFailedError):
-            await self.aclose()
-            raise StopAsyncIteration from None
+            lines = self._ready_lines(self._subscription)
+            if len(lines) > _PUSHED_AT_ONCE:
+                self._first.append(lines)
+                return False
+            return (not lines or self._sink(lines)) and self._subscription.is_caught_up
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is the reader's: nobody else knows the client
+            self._problem = error
+            return False
 
     async def aclose(self) -> None:
+        self._close()
+
+    def _close(self) -> None:
+        if self._alarm is not None:
+            self._alarm.cancel()
+            self._alarm = None
         if self._subscription is not None:
             self._subscription.close()
             self._subscription = None
+
+    def _set_alarm(self) -> None:
+        """One timer for the whole watch: a timer for each wait would cost more than the waiting."""
+        due = self._loop.time() + BOOKMARK_SECONDS if self._options.bookmarks else self._deadline
+        self._alarm = self._loop.call_at(min(due, self._deadline), self._ring)
+
+    def _ring(self) -> None:
+        if self._subscription is None or self._alarm is None:
+            return
+        if self._alarm.when() >= self._deadline:  # not by the clock: a timer may be a little early
+            self._close()  # a waiting reader finds out and ends
+            return
+        self._bookmark_due = True
+        self._subscription.wake()
+        self._set_alarm()
 
     def _start(self) -> tuple[Subscription, list[bytes]]:
         """One moment for both: nothing happens between the list and the watch."""
@@ -139,15 +187,14 @@ class WatchLines:
             lines.append(self._bookmark(page.revision, {"k8s.io/initial-events-end": "true"}))
         return self._store.watch(self._scope, page.revision), lines
 
-    async def _next_lines(self, subscription: Subscription, pause: float) -> bytes:
-        ready = subscription.take_ready()
-        if not ready:
-            try:
-                async with asyncio.timeout(pause):
-                    ready = await subscription.take()
-            except TimeoutError:
-                return self._bookmark(subscription.progress, {}) if self._options.bookmarks else b""
-        return b"".join(line for event in ready if (line := self._event_line(event)))
+    def _ready_lines(self, subscription: Subscription) -> bytes:
+        if self._problem is not None:
+            raise self._problem
+        lines = [line for event in subscription.take_ready() if (line := self._event_line(event))]
+        if self._bookmark_due:
+            self._bookmark_due = False
+            lines.append(self._bookmark(subscription.progress, {}))
+        return b"".join(lines)
 
     def _event_line(self, event: Event) -> bytes | None:
         if self._selection.is_everything:

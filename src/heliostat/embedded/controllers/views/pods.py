@@ -13,12 +13,12 @@ POD = ResourceType("v1", "Pod", "pods")
 BINDING = ResourceType("v1", "Binding", "pods", subresource="binding")
 
 
-class Resources(Struct, frozen=True):
+class Resources(Struct, frozen=True, gc=False):
     requests: dict[str, str | int] = {}
     limits: dict[str, str | int] = {}
 
 
-class ContainerPort(Struct, frozen=True, rename="camel"):
+class ContainerPort(Struct, frozen=True, gc=False, rename="camel"):
     container_port: int
     name: str = ""
     protocol: str = "TCP"
@@ -26,7 +26,7 @@ class ContainerPort(Struct, frozen=True, rename="camel"):
     host_ip: str = msgspec.field(default="", name="hostIP")
 
 
-class Container(Struct, frozen=True, rename="camel"):
+class Container(Struct, frozen=True, gc=False, rename="camel"):
     name: str
     image: str = ""
     resources: Resources = Resources()
@@ -34,7 +34,7 @@ class Container(Struct, frozen=True, rename="camel"):
     restart_policy: str = ""  # Always: a sidecar among the init containers
 
 
-class Toleration(Struct, frozen=True, rename="camel"):
+class Toleration(Struct, frozen=True, gc=False, rename="camel"):
     key: str = ""
     operator: str = ""
     value: str = ""
@@ -42,15 +42,15 @@ class Toleration(Struct, frozen=True, rename="camel"):
     toleration_seconds: int | None = None
 
 
-class NamedGate(Struct, frozen=True):
+class NamedGate(Struct, frozen=True, gc=False):
     name: str
 
 
-class ReadinessGate(Struct, frozen=True, rename="camel"):
+class ReadinessGate(Struct, frozen=True, gc=False, rename="camel"):
     condition_type: str
 
 
-class PodSpec(Struct, frozen=True, rename="camel"):
+class PodSpec(Struct, frozen=True, gc=False, rename="camel"):
     containers: tuple[Container, ...] = ()
     init_containers: tuple[Container, ...] = ()
     node_name: str = ""
@@ -74,25 +74,26 @@ class PodSpec(Struct, frozen=True, rename="camel"):
     subdomain: str = ""
 
 
-class PodCondition(Struct, frozen=True, rename="camel"):
+class PodCondition(Struct, frozen=True, gc=False, rename="camel"):
     type: str
     status: str = ""
     reason: str = ""
     message: str = ""
     last_transition_time: str | None = None
+    observed_generation: int | None = None
 
 
-class PodAddress(Struct, frozen=True):
+class PodAddress(Struct, frozen=True, gc=False):
     ip: str = ""
 
 
-class ExitedContainer(Struct, frozen=True, rename="camel"):
+class ExitedContainer(Struct, frozen=True, gc=False, rename="camel"):
     exit_code: int = 0
     reason: str = ""
     finished_at: str | None = None
 
 
-class ContainerState(Struct, frozen=True):
+class ContainerState(Struct, frozen=True, gc=False):
     """At most one is set."""
 
     terminated: ExitedContainer | None = None
@@ -100,15 +101,16 @@ class ContainerState(Struct, frozen=True):
     running: dict[str, Any] | None = None
 
 
-class ContainerStatus(Struct, frozen=True, rename="camel"):
+class ContainerStatus(Struct, frozen=True, gc=False, rename="camel"):
     name: str
     ready: bool = False
     started: bool | None = None
     restart_count: int = 0
     state: ContainerState = ContainerState()
+    last_state: dict[str, Any] = {}
 
 
-class PodStatus(Struct, frozen=True, rename="camel"):
+class PodStatus(Struct, frozen=True, gc=False, rename="camel"):
     phase: str = ""
     reason: str = ""
     message: str = ""
@@ -122,7 +124,7 @@ class PodStatus(Struct, frozen=True, rename="camel"):
     init_container_statuses: tuple[ContainerStatus, ...] = ()
 
 
-class Pod(Object, frozen=True, rename="camel"):
+class Pod(Object, frozen=True, gc=False, rename="camel"):
     spec: PodSpec = PodSpec()
     status: PodStatus = PodStatus()
 

@@ -70,13 +70,16 @@ def apply_patch(
     owners = _read_live_owners(live)
     applied = _check_kind(body, endpoint)
     tree = without_managed_fields(endpoint.convert(live, endpoint.api_version)) if live else endpoint.empty
-    if not owners.owned:
+    is_first = not owners.owned
+    if is_first:
         owners = _own_what_is_there(tree, endpoint, now_text)
     if isinstance(_entries(applied), list):
         raise bad_request("metadata.managedFields must be nil")
     _check_types(applied, endpoint, "patch", allow_repeats=False)
     _check_types(tree, endpoint, "live", allow_repeats=True)
     result, owners = _apply(tree, applied, owners, endpoint, manager, now_text, force)
+    if is_first and result is tree and live and applier(manager, endpoint.subresource) not in owners.owned:
+        return live  # who asks for nothing begins nothing
     if manager == last_applied.MANAGER:
         result = last_applied.renew_annotation(result, applied)
     return with_managed_fields(result, owners)
@@ -146,7 +149,8 @@ def _own_what_is_there(live: JsonObject, endpoint: Endpoint, now_text: str) -> O
     if findings:
         what = f"failed to convert new object ({_name(live)}; {endpoint.full_kind}) to smd typed"
         raise unforeseen(f"failed to create manager for existing fields: {what}: {describe_misfits(findings)}")
-    return _own_changes(endpoint.empty, live, Owners(), endpoint, BEFORE_FIRST_APPLY, now_text)
+    nothing = {**endpoint.zeros, **endpoint.empty}
+    return _own_changes(nothing, live, Owners(), endpoint, BEFORE_FIRST_APPLY, now_text)
 
 
 def _own_changes(

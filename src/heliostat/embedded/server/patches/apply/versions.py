@@ -31,6 +31,7 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     subresource: str = ""
     writable: Callable[[FieldSet], FieldSet] = all_fields
     convert: Callable[[JsonObject, str], JsonObject] = with_api_version
+    zeros: JsonObject = {}  # what a built-in object has before anybody has set anything: nobody owns it
 
     @property
     def shape(self) -> Shape:

@@ -1,0 +1,1 @@
+"""Events are kept for an hour."""

@@ -1,0 +1,1 @@
+"""Garbage collection: what goes when its owner goes, what stays, and what an owner waits for."""

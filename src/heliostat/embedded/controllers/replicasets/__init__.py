@@ -1,0 +1,1 @@
+"""ReplicaSets: as many Pods of one template as asked for."""

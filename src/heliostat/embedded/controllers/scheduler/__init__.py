@@ -1,0 +1,1 @@
+"""kube-scheduler: which node a Pod goes to, and if none, why not."""

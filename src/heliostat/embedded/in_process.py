@@ -1,0 +1,80 @@
+"""The API server in the same process as its client: no network, the same handlers.
+
+The controllers that live beside the server reach it this way, and so do simulated ones.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Self, TypeAlias
+
+from heliostat.embedded.access.users import User
+from heliostat.embedded.server.messages import Answer, Dropped, Request, Response, Stream
+from heliostat.embedded.server.messages import Chunks as ServedChunks
+from heliostat.runtime.errors import AmbiguousError, UnavailableError
+from heliostat.runtime.transport import Call, Chunks, Reply
+
+Handle: TypeAlias = Callable[[Request], Awaitable[Answer]]
+
+
+class InProcessTransport:
+    def __init__(self, handle: Handle, user: User) -> None:
+        self._handle = handle
+        self._user = user
+
+    async def send(self, call: Call, seconds: float) -> Reply:
+        answer = await self._ask(call, seconds)
+        if isinstance(answer, Stream):
+            await answer.chunks.aclose()
+            raise TypeError(f"{call} answers with a stream: open it")
+        return _reply(call, answer)
+
+    async def open(self, call: Call, seconds: float) -> Reply | Chunks:
+        answer = await self._ask(call, seconds)
+        return _Incoming(answer.chunks) if isinstance(answer, Stream) else _reply(call, answer)
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+    async def _ask(self, call: Call, seconds: float) -> Answer:
+        try:
+            async with asyncio.timeout(seconds):
+                return await self._handle(self._request(call))
+        except TimeoutError:
+            raise AmbiguousError(f"{call}: no answer within {seconds:g} s") from None
+
+    def _request(self, call: Call) -> Request:
+        query: dict[str, list[str]] = {}
+        for name, value in call.query:
+            query.setdefault(name, []).append(value)
+        headers = {"accept": call.accept}
+        if call.body:
+            headers["content-type"] = call.content_type
+        return Request(
+            method=call.method, path=call.path, user=self._user, query=query, headers=headers, body=call.body
+        )
+
+
+def _reply(call: Call, answer: Response | Dropped) -> Reply:
+    if isinstance(answer, Dropped):
+        raise AmbiguousError(f"{call}: the connection ended without an answer")
+    retry_after = next((value for name, value in answer.headers if name.lower() == "retry-after"), "")
+    return Reply(answer.status, answer.body, retry_after)
+
+
+class _Incoming:
+    """A served stream as a client reads it."""
+
+    def __init__(self, chunks: ServedChunks) -> None:
+        self._chunks = chunks
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> bytes:
+        try:
+            return await anext(self._chunks)
+        except OSError as error:
+            raise UnavailableError(str(error)) from error
+
+    async def aclose(self) -> None:
+        await self._chunks.aclose()

@@ -1,0 +1,136 @@
+"""One controller at work: keys from the queue, a fresh view, a plan, its execution, and when to look again.
+
+Rules: one key is worked on by one worker at a time; nothing is decided before everything written earlier for the same
+object is in the view; a plan that fails, by the server or by a bug, comes back with back-off and disturbs no other key.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from heliostat.kube.objects import Key
+from heliostat.kube.plan import Plan
+from heliostat.runtime.errors import ApiError
+from heliostat.runtime.executor import Executor
+from heliostat.runtime.freshness import Freshness
+from heliostat.runtime.outcome import Outcome
+from heliostat.runtime.queue import ClosedQueueError, WorkQueue
+from heliostat.runtime.reconciler import KeysOf, Reconciler, Subject
+
+LOOK_AGAIN_SECONDS = 1.0  # while the view lags; the awaited change wakes the key earlier
+
+
+class Observer(Protocol):
+    """Hears what a controller does: for metrics, logs and tests."""
+
+    def reconciled(self, controller: str, key: Key, result: str, seconds: float) -> None: ...
+
+    def planned(self, controller: str, key: Key, plan: Plan) -> None: ...
+
+    def failed(self, controller: str, key: Key, error: Exception) -> None: ...
+
+
+class Controller:
+    def __init__(
+        self,
+        reconciler: Reconciler,
+        executor: Executor,
+        freshness: Freshness,
+        queue: WorkQueue[Key],
+        *,
+        now: Callable[[], float],
+        workers: int,
+        observer: Observer,
+        after: Callable[[Key, Outcome], None] | None = None,
+    ) -> None:
+        """``now`` is the wall clock; ``after`` hears how a plan ended, for reconcilers whose status tells it."""
+        self.reconciler = reconciler
+        self.queue = queue
+        self._executor = executor
+        self._freshness = freshness
+        self._now = now
+        self._workers = workers
+        self._observer = observer
+        self._after = after
+        self._writers: dict[Key, str] = {}
+
+    def connect(self) -> None:
+        """From here on changes become keys; what the caches hold already comes first."""
+        for source in self.reconciler.sources():
+            source.changes.subscribe(self._listener(source.keys_of))
+
+    def _listener(self, keys_of: KeysOf) -> Callable[[Any, Any], None]:
+        def changed(before: Any, after: Any) -> None:
+            for key in keys_of(before, after):
+                self.queue.add(key)
+
+        return changed
+
+    async def run(self) -> None:
+        """Until the queue is closed; work in hand is finished."""
+        async with asyncio.TaskGroup() as group:
+            for _ in range(self._workers):
+                group.create_task(self._work())
+
+    async def _work(self) -> None:
+        with contextlib.suppress(ClosedQueueError):
+            while True:
+                key = await self.queue.get()
+                try:
+                    await self._reconcile(key)
+                finally:
+                    self.queue.done(key)
+
+    async def _reconcile(self, key: Key) -> None:
+        loop = asyncio.get_running_loop()
+        begun = loop.time()
+        try:
+            result = await self._look(key)
+        except ApiError as error:  # settling an earlier write
+            self._observer.failed(self.reconciler.name, key, error)
+            self.queue.retry(key)
+            result = "unavailable"
+        except Exception as error:  # noqa: BLE001  one object that trips a planner must not stop the others
+            self._observer.failed(self.reconciler.name, key, error)
+            self.queue.retry(key)
+            result = "bug"
+        self._observer.reconciled(self.reconciler.name, key, result, loop.time() - begun)
+
+    async def _look(self, key: Key) -> str:
+        subject = self.reconciler.subject(key)
+        self._remember(key, subject)
+        if subject is None:
+            self.queue.forget(key)
+            return "gone"
+        await self._executor.settle(subject)
+        if self._freshness.missing(self._executor.writer_for(subject)) is not None:
+            self.queue.add_after(key, LOOK_AGAIN_SECONDS)
+            return "stale"
+        plan = self.reconciler.plan(key, self._now())
+        self._observer.planned(self.reconciler.name, key, plan)
+        outcome = await self._executor.carry_out(subject, plan)
+        if self._after is not None:
+            self._after(key, outcome)
+        return self._finish(key, plan, outcome)
+
+    def _finish(self, key: Key, plan: Plan, outcome: Outcome) -> str:
+        for failure in outcome.failures:
+            self._observer.failed(self.reconciler.name, key, failure.error)
+        if not outcome.succeeded:
+            self.queue.retry(key, outcome.retry_after)
+            return "failed"
+        self.queue.succeeded(key)
+        if plan.wake_after is not None:
+            self.queue.add_after(key, plan.wake_after)
+        return "written" if outcome.written else "quiet"
+
+    def _remember(self, key: Key, subject: Subject | None) -> None:
+        """What was written for an object that is gone need not be seen any more."""
+        known = self._writers.get(key)
+        writer = self._executor.writer_for(subject) if subject is not None else None
+        if known is not None and known != writer:
+            self._freshness.forget(known)
+            del self._writers[key]
+        if writer is not None:
+            self._writers[key] = writer

@@ -1,0 +1,130 @@
+"""Carries plans out: stages in order, writes of a stage side by side, the status last.
+
+Rules: a stage runs when the stages it needs succeeded, so a failure blocks only its dependents; creates start slowly
+(1, 2, 4, …), so a server that refuses them is asked once and not a thousand times; every other kind of write goes in
+parallel up to a bound; the status is written whatever happened before, because it was decided from the view; what
+the plan tells is told when its status stands, so that a repeated plan does not tell it twice. Crash points are
+exactly these writes.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
+from typing import Protocol
+
+from heliostat.kube.plan import SILENT, Action, Create, Delete, Event, Patch, Plan, Replace, Report, Stage
+from heliostat.runtime.errors import ApiError
+from heliostat.runtime.outcome import Failure, Outcome
+from heliostat.runtime.reconciler import Subject
+from heliostat.runtime.writing import Writing
+
+DEFAULT_PARALLEL = 64
+
+
+class Recorder(Protocol):
+    """Where events go; it never blocks and never fails."""
+
+    def record(self, subject: Subject, event: Event) -> None: ...
+
+
+class Executor:
+    def __init__(
+        self,
+        writing: Writing,
+        recorder: Recorder,
+        *,
+        name: str = "",
+        parallel: int = DEFAULT_PARALLEL,
+        on_write: Callable[[Action, Exception | None], None] | None = None,
+    ) -> None:
+        self._writing = writing
+        self._recorder = recorder
+        self._name = name
+        self._parallel = parallel
+        self._on_write = on_write
+
+    def writer_for(self, subject: Subject) -> str:
+        """Under which name writes are remembered: two controllers of one object need not wait for each other."""
+        return f"{self._name}/{subject.uid}"
+
+    async def settle(self, subject: Subject) -> None:
+        await self._writing.settle(self.writer_for(subject))
+
+    async def carry_out(self, subject: Subject, plan: Plan) -> Outcome:
+        failures: list[Failure] = []
+        status_failures: list[Failure] = []
+        failed_stages: set[str] = set()
+        blocked: list[str] = []
+        written = 0
+        for stage in plan.stages:
+            if failed_stages.intersection(stage.needs):
+                failed_stages.add(stage.name)
+                blocked.append(stage.name)
+                continue
+            stage_failures = await self._run_stage(subject, stage)
+            written += len(stage.actions) - len(stage_failures)
+            if stage_failures:
+                failed_stages.add(stage.name)
+                failures += stage_failures
+        if plan.status is not None:
+            status_failures = await self._run_batch(subject, [plan.status])
+            written += not status_failures
+            failures += status_failures
+        if plan.status is None or not status_failures:
+            for event in plan.events:
+                self._recorder.record(subject, event)
+        return Outcome(written, tuple(failures), tuple(blocked))
+
+    async def _run_stage(self, subject: Subject, stage: Stage) -> list[Failure]:
+        failures: list[Failure] = []
+        for kind, group in groupby(stage.actions, key=type):
+            actions = list(group)
+            for batch in _batches(actions, self._parallel, slow_start=kind is Create):
+                failed = await self._run_batch(subject, batch)
+                failures += failed
+                if failed and kind is Create:
+                    break  # the rest would be refused as well; the next plan tries again
+        return failures
+
+    async def _run_batch(self, subject: Subject, actions: Sequence[Action]) -> list[Failure]:
+        if len(actions) == 1:
+            results: list[Failure | None] = [await self._run(subject, actions[0])]
+        else:
+            async with asyncio.TaskGroup() as group:
+                tasks = [group.create_task(self._run(subject, action)) for action in actions]
+            results = [task.result() for task in tasks]
+        return [failure for failure in results if failure is not None]
+
+    async def _run(self, subject: Subject, action: Action) -> Failure | None:
+        report = _report_of(action)
+        try:
+            await self._writing.carry_out(self.writer_for(subject), action)
+        except Exception as error:  # noqa: BLE001  one write that fails, even by a bug, must not silence the others
+            self._tell(subject, report.failure, report.separator, error)
+            if self._on_write is not None:
+                self._on_write(action, error)
+            return Failure(action, error, report.failure_tag)
+        self._tell(subject, report.success)
+        if self._on_write is not None:
+            self._on_write(action, None)
+        return None
+
+    def _tell(self, subject: Subject, event: Event | None, separator: str = "", error: Exception | None = None) -> None:
+        if event is None:
+            return
+        if error is not None:
+            text = str(error) if isinstance(error, ApiError) else f"internal error: {error}"
+            event = Event(event.type, event.reason, event.action, f"{event.note}{separator}{text}")
+        self._recorder.record(subject, event)
+
+
+def _report_of(action: Action) -> Report:
+    return action.report if isinstance(action, Create | Patch | Replace | Delete) else SILENT
+
+
+def _batches(actions: Sequence[Action], parallel: int, *, slow_start: bool) -> Iterator[Sequence[Action]]:
+    size, start = (1 if slow_start else parallel), 0
+    while start < len(actions):
+        yield actions[start : start + size]
+        start += size
+        size = min(size * 2, parallel)

@@ -1,0 +1,200 @@
+"""Calls over HTTPS: one of the two files of the loop that know the HTTP library.
+
+Rules: until a connection is there nothing can have been sent, and every failure is ``UnavailableError``; from then on
+it is ``AmbiguousError``. Nothing is ever sent twice: the library's own resending of PUT and DELETE is stopped, because
+a second sending would hide what became of the first. Redirects are not followed and cookies not kept. Requests and
+streams have pools of their own, so that watches cannot starve requests. Streams have no read deadline; who watches has.
+"""
+
+import asyncio
+import ssl
+from typing import Any, Self, TypeAlias
+from urllib.parse import quote, urlencode
+
+import aiohttp
+from aiohttp import ClientHandlerType, ClientRequest, ClientResponse
+from multidict import CIMultiDict
+from yarl import URL
+
+from heliostat.kube.hidden import Hidden
+from heliostat.runtime.client_tls import build_tls
+from heliostat.runtime.connection import Certificate, Connection, Proof
+from heliostat.runtime.errors import AmbiguousError, ApiError, UnavailableError
+from heliostat.runtime.server_address import split_proxy
+from heliostat.runtime.transport import Call, Chunks, Reply
+
+MOST_REQUESTS = 272  # connections: more than the limiter ever lets in, and some for what passes it by
+MOST_STREAMS = 512
+
+_TlsParts: TypeAlias = tuple[Hidden | None, Certificate | None]  # authority, client certificate
+
+_KEEP_SECONDS = 30.0  # unused; servers keep theirs for longer, so a request rarely meets one that is being closed
+_PATH_SAFE = "/:@!$&'()*+,;=~"
+_TURNS_TO_CLOSE = 5  # of the event loop, after which aborted TLS connections have closed their sockets
+
+
+class HttpsTransport:
+    def __init__(
+        self, connection: Connection, user_agent: str = "heliostat", most_requests: int = MOST_REQUESTS
+    ) -> None:
+        self._connection = connection
+        self._user_agent = user_agent
+        self._requests = _open_session(most_requests)
+        self._streams = _open_session(MOST_STREAMS)
+        # Apart from each other, because the library shows addresses in its errors.
+        self._proxy: str | None = None
+        self._proxy_login: Hidden | None = None
+        if connection.proxy is not None:
+            self._proxy, self._proxy_login = split_proxy(connection.proxy)
+        self._open: set[_StreamChunks] = set()
+        self._tls: ssl.SSLContext | None = None
+        self._tls_parts: _TlsParts | None = None
+
+    async def send(self, call: Call, seconds: float) -> Reply:
+        progress = _Progress()
+        try:
+            async with asyncio.timeout(seconds):
+                response = await self._begin(self._requests, call, progress)
+                async with response:
+                    return await _read(response)
+        except TimeoutError:
+            raise progress.error(call, f"no answer within {seconds:.3g} s") from None
+        except (aiohttp.ClientError, OSError) as error:
+            raise progress.error(call, _words_of(error)) from error
+
+    async def open(self, call: Call, seconds: float) -> Reply | Chunks:
+        progress = _Progress()
+        try:
+            async with asyncio.timeout(seconds):
+                response = await self._begin(self._streams, call, progress)
+                if response.status == 200:
+                    return _StreamChunks(response, call, self._open)
+                async with response:
+                    return await _read(response)
+        except TimeoutError:
+            raise UnavailableError(f"{call}: no answer within {seconds:.3g} s") from None
+        except (aiohttp.ClientError, OSError) as error:
+            raise UnavailableError(f"{call}: {_words_of(error)}") from error
+
+    async def close(self) -> None:
+        """End every connection, those of open streams too."""
+        for stream in tuple(self._open):
+            await stream.aclose()
+        await self._requests.close()
+        await self._streams.close()
+        await self._connection.credentials.close()
+        for _ in range(_TURNS_TO_CLOSE):
+            await asyncio.sleep(0)
+
+    async def _begin(self, session: aiohttp.ClientSession, call: Call, progress: "_Progress") -> ClientResponse:
+        proof = await self._connection.credentials.fetch()
+        response = await session.request(
+            call.method,
+            self._build_url(call),
+            headers=self._build_headers(call, proof),
+            data=call.body or None,
+            ssl=self._build_tls(proof.certificate),
+            server_hostname=self._connection.tls_server_name or None,
+            proxy=self._proxy,
+            proxy_headers={"Proxy-Authorization": self._proxy_login.reveal()} if self._proxy_login else None,
+            allow_redirects=False,
+            trace_request_ctx=progress,
+        )
+        if response.status == 401:
+            self._connection.credentials.refused(proof)
+        return response
+
+    def _build_url(self, call: Call) -> URL:
+        query = f"?{urlencode(call.query)}" if call.query else ""
+        return URL(f"{self._connection.server}{quote(call.path, safe=_PATH_SAFE)}{query}", encoded=True)
+
+    def _build_headers(self, call: Call, proof: Proof) -> CIMultiDict[str]:
+        headers = CIMultiDict({"Accept": call.accept, "Accept-Encoding": "identity", "User-Agent": self._user_agent})
+        if call.body:
+            headers["Content-Type"] = call.content_type
+        if proof.authorization is not None:
+            headers["Authorization"] = proof.authorization.reveal()
+        headers.extend(self._connection.impersonation)
+        return headers
+
+    def _build_tls(self, certificate: Certificate | None) -> ssl.SSLContext:
+        """A new context only when authority or certificate changed: connections are kept for each context."""
+        authority = self._connection.authority
+        parts = (authority.read() if authority else None, certificate)
+        if self._tls is None or parts != self._tls_parts:
+            skip = self._connection.skip_tls_verify
+            self._tls = build_tls(self._connection.server, *parts, skip=skip)
+            self._tls_parts = parts
+        return self._tls
+
+
+class _Progress:
+    """How far one request has come."""
+
+    is_connected = False
+
+    def error(self, call: Call, problem: str) -> ApiError:
+        return (AmbiguousError if self.is_connected else UnavailableError)(f"{call}: {problem}")
+
+
+class _StreamChunks:
+    """``among`` is where it stays for as long as it is open."""
+
+    def __init__(self, response: ClientResponse, call: Call, among: "set[_StreamChunks]") -> None:
+        self._response = response
+        self._call = call
+        self._chunks = response.content.iter_any()
+        self._among = among
+        among.add(self)
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> bytes:
+        try:
+            return await anext(self._chunks)
+        except (aiohttp.ClientError, OSError) as error:
+            raise UnavailableError(f"{self._call}: {_words_of(error)}") from error
+
+    async def aclose(self) -> None:
+        self._among.discard(self)
+        self._response.close()
+
+
+class _LostError(aiohttp.ClientError):
+    """The connection ended while a request was on it. The library resends upon its own error, not upon ours."""
+
+
+async def _send_once(request: ClientRequest, handler: ClientHandlerType) -> ClientResponse:
+    try:
+        return await handler(request)
+    except aiohttp.ClientConnectorError:
+        raise
+    except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
+        raise _LostError(_words_of(error)) from error
+
+
+async def _mark_connected(_session: object, context: Any, _details: object) -> None:
+    context.trace_request_ctx.is_connected = True
+
+
+def _open_session(most_connections: int) -> aiohttp.ClientSession:
+    trace = aiohttp.TraceConfig()
+    trace.on_connection_create_end.append(_mark_connected)
+    trace.on_connection_reuseconn.append(_mark_connected)
+    return aiohttp.ClientSession(
+        connector=aiohttp.TCPConnector(limit=most_connections, keepalive_timeout=_KEEP_SECONDS),
+        cookie_jar=aiohttp.DummyCookieJar(),
+        timeout=aiohttp.ClientTimeout(total=None, sock_connect=None),
+        auto_decompress=False,
+        trace_configs=[trace],
+        middlewares=(_send_once,),
+    )
+
+
+async def _read(response: ClientResponse) -> Reply:
+    return Reply(response.status, await response.read(), response.headers.get("Retry-After", ""))
+
+
+def _words_of(error: BaseException) -> str:
+    return str(error) or type(error).__name__

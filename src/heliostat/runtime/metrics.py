@@ -1,0 +1,218 @@
+"""Counters, gauges and histograms with labels, and their text for Prometheus (exposition format 0.0.4).
+
+Rules: every metric belongs to one registry and is declared once; labels are given in the declared order; any thread
+may write and any may read. Label values should come from small sets (controllers, resources, reasons; never objects);
+past ``MOST_SERIES`` of one metric, new combinations are counted together as "other". Why not a library:
+docs/decisions/0009-metrics.md.
+"""
+
+import math
+import re
+import threading
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import TypeAlias, TypeVar
+
+Labels: TypeAlias = tuple[str, ...]
+Readings: TypeAlias = Callable[[], Mapping[Labels, float]]
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
+
+MOST_SERIES = 1000
+OTHER = "other"
+
+_NAME = re.compile(r"[a-zA-Z_:][a-zA-Z0-9_:]*")
+_LABEL = re.compile(r"(?!__)[a-zA-Z_][a-zA-Z0-9_]*")
+
+
+class MetricError(ValueError):
+    """A metric that is declared or used wrongly: a bug."""
+
+
+class _Metric:
+    type = "untyped"
+
+    def __init__(self, name: str, about: str, labels: Iterable[str] = ()) -> None:
+        self.name = name
+        self.labels = tuple(labels)
+        self._about = about
+        self._changing = threading.Lock()
+        for wrong in (text for text in self.labels if _LABEL.fullmatch(text) is None or text == "le"):
+            raise MetricError(f"{name}: {wrong!r} cannot be the name of a label")
+
+    def render(self) -> Iterator[str]:
+        yield f"# HELP {self.name} {_escape_help(self._about)}\n# TYPE {self.name} {self.type}\n"
+        yield from self._render_samples()
+
+    def _render_samples(self) -> Iterator[str]:
+        raise NotImplementedError
+
+    def _check(self, values: Labels) -> None:
+        if len(values) != len(self.labels):
+            raise MetricError(f"{self.name} has the labels {self.labels}, not {len(values)} of them")
+
+    def _admit(self, values: Labels, known: Mapping[Labels, object]) -> Labels:
+        """The series to write to."""
+        if values in known:
+            return values
+        self._check(values)
+        return values if len(known) < MOST_SERIES else (OTHER,) * len(values)
+
+
+class _Plain(_Metric):
+    """One number for each combination of labels."""
+
+    def __init__(self, name: str, about: str, labels: Iterable[str] = ()) -> None:
+        super().__init__(name, about, labels)
+        self._values: dict[Labels, float] = {} if self.labels else {(): 0.0}
+
+    def value(self, *labels: str) -> float:
+        return self._values.get(labels, 0.0)
+
+    def _add(self, labels: Labels, by: float) -> None:
+        with self._changing:
+            series = self._admit(labels, self._values)
+            self._values[series] = self._values.get(series, 0.0) + by
+
+    def _render_samples(self) -> Iterator[str]:
+        with self._changing:
+            values = list(self._values.items())
+        for labels, value in values:
+            yield _sample(self.name, zip(self.labels, labels, strict=True), value)
+
+
+class Counter(_Plain):
+    type = "counter"
+
+    def inc(self, *labels: str, by: float = 1.0) -> None:
+        if by < 0:
+            raise MetricError(f"{self.name} only counts upwards, not by {by}")
+        self._add(labels, by)
+
+
+class Gauge(_Plain):
+    type = "gauge"
+
+    def set(self, value: float, *labels: str) -> None:
+        with self._changing:
+            self._values[self._admit(labels, self._values)] = value
+
+    def inc(self, *labels: str, by: float = 1.0) -> None:
+        self._add(labels, by)
+
+    def forget(self, *labels: str) -> None:
+        """What it measured is gone."""
+        with self._changing:
+            self._values.pop(labels, None)
+
+
+class Readout(_Metric):
+    """Numbers that somebody else keeps, read when they are asked for, by whichever thread asks."""
+
+    def __init__(self, name: str, about: str, labels: Iterable[str], read: Readings, type_: str) -> None:
+        super().__init__(name, about, labels)
+        self._read = read
+        self.type = type_
+
+    def _render_samples(self) -> Iterator[str]:
+        for labels, value in self._read().items():
+            self._check(labels)
+            yield _sample(self.name, zip(self.labels, labels, strict=True), value)
+
+
+class Histogram(_Metric):
+    type = "histogram"
+
+    def __init__(self, name: str, about: str, labels: Iterable[str] = (), buckets: tuple[float, ...] = SECONDS) -> None:
+        super().__init__(name, about, labels)
+        if not buckets or sorted(set(buckets)) != list(buckets):
+            raise MetricError(f"{name}: the limits of buckets must rise")
+        self._limits = buckets
+        self._counts: dict[Labels, list[int]] = {}
+        self._sums: dict[Labels, float] = {}
+        if not self.labels:
+            self._counts[()], self._sums[()] = self._empty(), 0.0
+
+    def observe(self, value: float, *labels: str) -> None:
+        bucket = bisect_left(self._limits, value)
+        with self._changing:
+            series = self._admit(labels, self._counts)
+            counts = self._counts.get(series)
+            if counts is None:
+                counts = self._counts[series] = self._empty()
+            counts[bucket] += 1
+            self._sums[series] = self._sums.get(series, 0.0) + value
+
+    def count(self, *labels: str) -> int:
+        return sum(self._counts.get(labels, ()))
+
+    def _empty(self) -> list[int]:
+        return [0] * (len(self._limits) + 1)
+
+    def _render_samples(self) -> Iterator[str]:
+        with self._changing:
+            samples = [(labels, list(counts), self._sums[labels]) for labels, counts in self._counts.items()]
+        for labels, counts, total in samples:
+            pairs = list(zip(self.labels, labels, strict=True))
+            below = 0
+            for limit, count in zip((*map(_number, self._limits), "+Inf"), counts, strict=True):
+                below += count
+                yield _sample(f"{self.name}_bucket", [*pairs, ("le", limit)], below)
+            yield _sample(f"{self.name}_sum", pairs, total)
+            yield _sample(f"{self.name}_count", pairs, below)
+
+
+M = TypeVar("M", bound=_Metric)
+
+
+class Registry:
+    def __init__(self) -> None:
+        self._metrics: dict[str, _Metric] = {}
+
+    def counter(self, name: str, about: str, *labels: str) -> Counter:
+        return self._add(Counter(name, about, labels))
+
+    def gauge(self, name: str, about: str, *labels: str) -> Gauge:
+        return self._add(Gauge(name, about, labels))
+
+    def histogram(self, name: str, about: str, *labels: str, buckets: tuple[float, ...] = SECONDS) -> Histogram:
+        return self._add(Histogram(name, about, labels, buckets))
+
+    def read_gauge(self, name: str, about: str, *labels: str, read: Readings) -> None:
+        self._add(Readout(name, about, labels, read, "gauge"))
+
+    def read_counter(self, name: str, about: str, *labels: str, read: Readings) -> None:
+        self._add(Readout(name, about, labels, read, "counter"))
+
+    def render(self) -> str:
+        return "".join(line for metric in list(self._metrics.values()) for line in metric.render())
+
+    def _add(self, metric: M) -> M:
+        if _NAME.fullmatch(metric.name) is None:
+            raise MetricError(f"{metric.name!r} cannot be the name of a metric")
+        if metric.name in self._metrics:
+            raise MetricError(f"{metric.name} is declared twice")
+        self._metrics[metric.name] = metric
+        return metric
+
+
+def _sample(name: str, labels: Iterable[tuple[str, str]], value: float) -> str:
+    inside = ",".join(f'{label}="{_escape_value(text)}"' for label, text in labels)
+    return f"{name}{{{inside}}} {_number(value)}\n" if inside else f"{name} {_number(value)}\n"
+
+
+def _number(value: float) -> str:
+    if value == math.inf:
+        return "+Inf"
+    if value == -math.inf:
+        return "-Inf"
+    return "NaN" if math.isnan(value) else repr(float(value))
+
+
+def _escape_help(text: str) -> str:
+    return text.replace("\\", r"\\").replace("\n", r"\n")
+
+
+def _escape_value(text: str) -> str:
+    return _escape_help(text).replace('"', r"\"")

@@ -1,0 +1,32 @@
+"""What became of a plan: which writes failed and how, and what that means for the next look."""
+
+from msgspec import Struct
+
+from heliostat.kube.plan import Action
+from heliostat.runtime.errors import ApiError, ThrottledError
+
+
+class Failure(Struct, frozen=True):
+    action: Action
+    error: Exception
+    tag: str = ""  # the kind of failure for the subject's status, from the action's report
+
+
+class Outcome(Struct, frozen=True):
+    written: int = 0
+    failures: tuple[Failure, ...] = ()
+    blocked: tuple[str, ...] = ()  # stages that were not begun, because one they need failed
+
+    @property
+    def succeeded(self) -> bool:
+        return not self.failures and not self.blocked
+
+    @property
+    def retry_after(self) -> float:
+        """What the server asked us to wait, in seconds."""
+        return max((f.error.retry_after for f in self.failures if isinstance(f.error, ThrottledError)), default=0.0)
+
+    @property
+    def bugs(self) -> tuple[Exception, ...]:
+        """What no server said: our own mistakes."""
+        return tuple(failure.error for failure in self.failures if not isinstance(failure.error, ApiError))

@@ -1,0 +1,144 @@
+"""The queue of keys between changes and decisions.
+
+Rules: a key is in it at most once; a key that is being worked on and comes again waits until it is done, so one key is
+never worked on twice at a time; first come, first served, and a key that comes again goes to the end, so a hot object
+gets one turn per round and starves nobody; of two delays the earlier counts; a key that fails waits longer each time.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Hashable
+from typing import Generic, TypeVar
+
+from heliostat.kube.backoff import Backoff
+
+K = TypeVar("K", bound=Hashable)
+
+RETRY = Backoff(first=0.05, factor=2.0, limit=60.0)
+
+
+class ClosedQueueError(Exception):
+    """No more keys will come."""
+
+
+class WorkQueue(Generic[K]):
+    """Belongs to one event loop. ``chance`` gives numbers in [0, 1) and spreads retries."""
+
+    def __init__(
+        self,
+        *,
+        chance: Callable[[], float],
+        backoff: Backoff = RETRY,
+        on_wait: Callable[[float], None] | None = None,
+    ) -> None:
+        self.adds = 0
+        self.retries = 0
+        self._chance = chance
+        self._backoff = backoff
+        self._on_wait = on_wait
+        self._ready: deque[K] = deque()
+        self._since: dict[K, float] = {}  # the keys in _ready, and since when
+        self._working: set[K] = set()
+        self._again: set[K] = set()  # came while being worked on
+        self._later: dict[K, asyncio.TimerHandle] = {}
+        self._failures: dict[K, int] = {}
+        self._takers: deque[asyncio.Future[None]] = deque()
+        self._is_closed = False
+
+    def __len__(self) -> int:
+        """Keys that could be worked on now."""
+        return len(self._ready)
+
+    def add(self, key: K) -> None:
+        self.adds += 1
+        if key in self._working:
+            self._again.add(key)
+        elif key not in self._since and not self._is_closed:
+            self._since[key] = self._now()
+            self._ready.append(key)
+            self._wake_one()
+
+    def add_after(self, key: K, seconds: float) -> None:
+        """Once, then; an earlier appointment stands."""
+        if seconds <= 0:
+            self.add(key)
+            return
+        when = self._now() + seconds
+        known = self._later.get(key)
+        if known is not None:
+            if known.when() <= when:
+                return
+            known.cancel()
+        if not self._is_closed:
+            self._later[key] = asyncio.get_running_loop().call_at(when, self._due, key)
+
+    def retry(self, key: K, at_least: float = 0.0) -> float:
+        """After a failure: come back later, and later each time. Returns the seconds."""
+        failures = self._failures.get(key, 0)
+        self._failures[key] = failures + 1
+        self.retries += 1
+        delay = max(at_least, self._backoff.delay(failures) * (0.75 + self._chance() / 2))
+        self.add_after(key, delay)
+        return delay
+
+    def succeeded(self, key: K) -> None:
+        """The next failure is a first one."""
+        self._failures.pop(key, None)
+
+    def forget(self, key: K) -> None:
+        """The object is gone: no appointment, no history."""
+        self._failures.pop(key, None)
+        handle = self._later.pop(key, None)
+        if handle is not None:
+            handle.cancel()
+
+    async def get(self) -> K:
+        """The next key; it is the caller's until ``done``."""
+        while not self._ready:
+            if self._is_closed:
+                raise ClosedQueueError
+            taker: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._takers.append(taker)
+            try:
+                await taker
+            except asyncio.CancelledError:
+                if taker.done() and not taker.cancelled():
+                    self._wake_one()  # our turn came and we cannot take it
+                raise
+        key = self._ready.popleft()
+        since = self._since.pop(key)
+        if self._on_wait is not None:
+            self._on_wait(self._now() - since)
+        self._working.add(key)
+        return key
+
+    def done(self, key: K) -> None:
+        self._working.discard(key)
+        if key in self._again:
+            self._again.discard(key)
+            self.add(key)
+
+    def close(self) -> None:
+        """Takers end with ``ClosedQueueError``; what waited is dropped: the next process lists everything anew."""
+        self._is_closed = True
+        for handle in self._later.values():
+            handle.cancel()
+        self._later.clear()
+        self._ready.clear()
+        self._since.clear()
+        while self._takers:
+            self._wake_one()
+
+    def _due(self, key: K) -> None:
+        self._later.pop(key, None)
+        self.add(key)
+
+    def _wake_one(self) -> None:
+        while self._takers:
+            taker = self._takers.popleft()
+            if not taker.done():
+                taker.set_result(None)
+                return
+
+    def _now(self) -> float:
+        return asyncio.get_running_loop().time()

@@ -1,0 +1,194 @@
+"""Keeps one cache in step with the API: carries out what the watch machine asks for, and applies what comes back.
+
+Rules: it never ends by itself (every failure is a reason to try again); a watch that is neither fed nor closed by
+the time the server had to close it is deaf and is given up; ``problem`` tells how long there has been no progress, and
+the health check listens to that alone, so a deaf watch cannot hide behind a living process.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from typing import Generic, TypeVar
+
+from heliostat.kube.objects import Object
+from heliostat.runtime.cache import Cache, CacheWriter
+from heliostat.runtime.client import Client
+from heliostat.runtime.errors import ApiError, UnavailableError
+from heliostat.runtime.transport import Chunks
+from heliostat.runtime.watch import (
+    Change,
+    ListPage,
+    OpenWatch,
+    Pause,
+    Progress,
+    Put,
+    Removed,
+    Swap,
+    WatchMachine,
+    WatchSettings,
+)
+from heliostat.runtime.watch_lines import Bookmark, BrokenLine, Line, LineDecoder, Misfit, ObjectLine, revision_of
+
+T = TypeVar("T", bound=Object)
+
+
+class SilentWatchError(UnavailableError):
+    """Neither fed nor closed in time: bytes are lost somewhere between the server and us."""
+
+
+class Reflector(Generic[T]):
+    """``chance`` gives numbers in [0, 1); ``on_problem`` hears of everything that went wrong, for the log."""
+
+    def __init__(
+        self,
+        client: Client,
+        cache: Cache[T],
+        *,
+        settings: WatchSettings,
+        chance: Callable[[], float],
+        on_problem: Callable[[str, Exception], None],
+        since: int = 0,
+    ) -> None:
+        self.cache = cache
+        self.restarts = 0
+        self.silences = 0
+        self.misfits = 0
+        self.received_bytes = 0
+        self._client = client
+        self._writer = CacheWriter(cache)
+        self._settings = settings
+        self._machine: WatchMachine[T] = WatchMachine(settings, chance, since)
+        self._decoder = LineDecoder(cache.kind.shape)
+        self._on_problem = on_problem
+        self._last_progress: float | None = None
+
+    async def run(self) -> None:
+        self._last_progress = asyncio.get_running_loop().time()
+        while True:
+            try:
+                await self._step()
+            except ApiError as error:
+                self._on_problem(f"watch of {self.cache.kind}", error)
+                self._machine.failed(error)
+
+    def problem(self, now: float) -> str | None:
+        """What to say when there has been no progress for too long; ``now`` is the loop's time."""
+        if self._last_progress is None:
+            return f"the watch of {self.cache.kind} has not begun"
+        idle = now - self._last_progress
+        is_stuck = idle > self._settings.stuck_seconds
+        return f"the watch of {self.cache.kind} has made no progress for {idle:.0f} s" if is_stuck else None
+
+    def idle_seconds(self, now: float) -> float:
+        return 0.0 if self._last_progress is None else now - self._last_progress
+
+    async def _step(self) -> None:
+        match self._machine.next():
+            case Pause(seconds):
+                self.restarts += 1
+                await asyncio.sleep(seconds)
+            case ListPage(token):
+                await self._list(token)
+            case OpenWatch() as command:
+                await self._watch(command)
+
+    async def _list(self, token: str) -> None:
+        kind = self.cache.kind
+        body = await self._client.list_page(
+            kind.resource,
+            namespace=kind.namespace,
+            label_selector=kind.label_selector,
+            field_selector=kind.field_selector,
+            limit=self._settings.page_size,
+            continue_token=token,
+            metadata_only=kind.metadata_only,
+        )
+        self._progressed()
+        self.received_bytes += len(body)
+        page = self._decoder.page(body)
+        for misfit in page.misfits:
+            self._tell_misfit(misfit)
+        self._apply(self._machine.page(page.items, page.revision, page.continue_token))
+
+    async def _watch(self, command: OpenWatch) -> None:
+        kind = self.cache.kind
+        seconds = self._settings.watch_seconds
+        chunks = await self._client.open_watch(
+            kind.resource,
+            namespace=kind.namespace,
+            label_selector=kind.label_selector,
+            field_selector=kind.field_selector,
+            resource_version=str(command.revision) if command.revision else "",
+            initial_events=command.initial_events,
+            timeout_seconds=max(1, round(seconds)),
+            metadata_only=kind.metadata_only,
+        )
+        try:
+            async with asyncio.timeout(seconds + self._settings.silence_seconds):
+                await self._read(chunks)
+        except TimeoutError:
+            self.silences += 1
+            raise SilentWatchError(f"the watch of {kind} was neither fed nor closed in {seconds:.0f} s") from None
+        finally:
+            await chunks.aclose()
+        self._machine.ended()
+
+    async def _read(self, chunks: Chunks) -> None:
+        async for line in _split_lines(chunks):
+            self.received_bytes += len(line)
+            self._take(self._decoder.line(line))
+        self._progressed()  # the server closed it: it is alive
+
+    def _take(self, line: Line[T]) -> None:
+        match line:
+            case ObjectLine():
+                item = line.object
+                revision = revision_of(item.metadata.resource_version)
+                self._apply(self._machine.event(line.type, item, revision))
+            case Bookmark():
+                self._apply(self._machine.bookmark(line.revision, ends_initial=line.ends_initial))
+            case Misfit():
+                self._tell_misfit(line)
+                revision = revision_of(line.metadata.resource_version)
+                # What cannot be read must not be decided on; to every reader it is not there.
+                self._apply_removal(self._machine.bookmark(revision, ends_initial=False), line)
+            case BrokenLine():
+                raise UnavailableError(f"the watch of {self.cache.kind} broke off inside a line: {line.problem}")
+            case ApiError():
+                raise line
+        self._progressed()
+
+    def _apply(self, change: Change[T] | None) -> None:
+        match change:
+            case Put():
+                self._writer.put(change.item)
+            case Removed():
+                self._writer.remove(change.item)
+            case Progress():
+                self._writer.progress(change.revision)
+            case Swap():
+                self._writer.replace(change.items, change.revision, went_back=change.went_back)
+            case None:
+                pass
+
+    def _apply_removal(self, change: Change[T] | None, misfit: Misfit) -> None:
+        if change is not None:
+            self._writer.remove(Object(misfit.metadata))
+
+    def _tell_misfit(self, misfit: Misfit) -> None:
+        self.misfits += 1
+        problem = ValueError(misfit.problem)
+        self._on_problem(f"{self.cache.kind} {misfit.metadata.key} cannot be read", problem)
+
+    def _progressed(self) -> None:
+        self._last_progress = asyncio.get_running_loop().time()
+
+
+async def _split_lines(chunks: Chunks) -> AsyncIterator[bytes]:
+    rest = b""
+    async for chunk in chunks:
+        *lines, rest = (rest + chunk).split(b"\n") if rest else chunk.split(b"\n")
+        for line in lines:
+            if line:
+                yield line
+    if rest:
+        yield rest

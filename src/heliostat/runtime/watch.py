@@ -1,0 +1,192 @@
+"""Watching, as a state machine without I/O: what to ask next, and what an answer means for the view.
+
+    LISTING ──last page──▶ WATCHING ──ended, broken──▶ WATCHING (from the last revision)
+       ▲  ▲                    │
+       │  └──────── 410 ───────┘
+    STREAMING ──initial events end──▶ WATCHING          (where the server can; it needs no pages)
+
+Rules: the view changes as a whole when a list is complete, never page by page; an event that is not newer than the view
+was told before and is skipped; a list older than the view (a replica that lags) is refused, until it has been refused
+so often that the server itself must have gone back (restored from a backup); every failure waits longer than the
+one before, and any progress forgets them.
+"""
+
+from collections.abc import Callable
+from enum import Enum
+from typing import Generic, TypeAlias, TypeVar
+
+from msgspec import Struct
+
+from heliostat.kube.backoff import Backoff
+from heliostat.kube.objects import Object
+from heliostat.runtime.errors import ApiError, ExpiredError, InvalidError, ThrottledError
+
+T = TypeVar("T", bound=Object)
+
+GONE = 410
+
+
+class WatchSettings(Struct, frozen=True):
+    page_size: int = 500
+    watch_seconds: float = 45.0  # how long one watch lasts; the server ends it, and we go on from there
+    silence_seconds: float = 8.0  # how much later than that a watch must have ended; else it is deaf
+    stuck_seconds: float = 58.0  # without any progress: what the health check tells
+    backoff: Backoff = Backoff(first=0.2, factor=2.0, limit=15.0)
+    refuse_older_lists: int = 4  # times in a row; then the server really went back
+    streaming: bool = True  # try the streaming list first
+
+
+class ListPage(Struct, frozen=True):
+    """Ask for one page; without a token for the first, as new as the server has it."""
+
+    continue_token: str = ""
+
+
+class OpenWatch(Struct, frozen=True):
+    revision: int = 0  # 0 only with initial events: from whatever is newest
+    initial_events: bool = False
+
+
+class Pause(Struct, frozen=True):
+    seconds: float
+
+
+Command: TypeAlias = ListPage | OpenWatch | Pause
+
+
+class Swap(Struct, Generic[T], frozen=True):
+    """The whole view, as of a revision."""
+
+    items: list[T]
+    revision: int
+    went_back: bool = False  # the server's history is another one than the one we knew
+
+
+class Put(Struct, Generic[T], frozen=True):
+    item: T
+
+
+class Removed(Struct, Generic[T], frozen=True):
+    item: T
+
+
+class Progress(Struct, frozen=True):
+    revision: int
+
+
+Change: TypeAlias = Swap[T] | Put[T] | Removed[T] | Progress
+
+
+class State(Enum):
+    LISTING = "listing"
+    STREAMING = "streaming"
+    WATCHING = "watching"
+
+
+class WatchMachine(Generic[T]):
+    """``chance`` gives a number in [0, 1): waits are spread so that many watchers do not come back together.
+
+    ``since`` is a revision that the server is known to have had: a list older than that is refused like any other.
+    """
+
+    def __init__(self, settings: WatchSettings, chance: Callable[[], float], since: int = 0) -> None:
+        self._settings = settings
+        self._chance = chance
+        self._streams = settings.streaming
+        self._state = self._first_state()
+        self._token = ""
+        self._collected: list[T] = []
+        self._failures = 0
+        self._pause = 0.0
+        self._older_lists = 0
+        self.revision = since
+
+    @property
+    def state(self) -> State:
+        return self._state
+
+    def next(self) -> Command:
+        """What to do now. A pause is told once; after it comes the request."""
+        if self._pause:
+            pause, self._pause = self._pause, 0.0
+            return Pause(pause)
+        match self._state:
+            case State.LISTING:
+                return ListPage(self._token)
+            case State.STREAMING:
+                self._collected = []
+                return OpenWatch(initial_events=True)
+            case State.WATCHING:
+                return OpenWatch(self.revision)
+
+    def page(self, items: list[T], revision: int, continue_token: str) -> Swap[T] | None:
+        """A page came; the view changes with the last one."""
+        self._collected += items
+        self._token = continue_token
+        if continue_token:
+            return None
+        return self._complete(revision)
+
+    def event(self, kind: str, item: T, revision: int) -> Change[T] | None:
+        """One line of a watch. ``revision`` is that of the object in it."""
+        if self._state is State.STREAMING:
+            self._collected.append(item)
+            return None
+        if revision <= self.revision:
+            return None
+        self._advance(revision)
+        return Removed(item) if kind == "DELETED" else Put(item)
+
+    def bookmark(self, revision: int, *, ends_initial: bool) -> Change[T] | None:
+        if self._state is State.STREAMING:
+            return self._complete(revision) if ends_initial else None
+        if revision <= self.revision:
+            return None
+        self._advance(revision)
+        return Progress(revision)
+
+    def ended(self) -> None:
+        """The server closed the watch, as it does when its time is over."""
+        if self._state is State.STREAMING:
+            self._retry()
+
+    def failed(self, error: ApiError) -> None:
+        """A request was refused or broke off, or the stream said so."""
+        if isinstance(error, ExpiredError):
+            self._start_over()
+            self._retry()
+        elif isinstance(error, InvalidError) and self._state is State.STREAMING:
+            self._streams = False  # an older server knows no streaming lists
+            self._start_over()
+        else:
+            self._retry(error.retry_after if isinstance(error, ThrottledError) else 0.0)
+
+    def _complete(self, revision: int) -> Swap[T] | None:
+        if revision < self.revision and self._older_lists < self._settings.refuse_older_lists:
+            self._older_lists += 1
+            self._start_over()
+            self._retry()
+            return None
+        went_back = revision < self.revision
+        items, self._collected = self._collected, []
+        self._state = State.WATCHING
+        self._older_lists = 0
+        self._advance(revision)
+        return Swap(items, revision, went_back)
+
+    def _advance(self, revision: int) -> None:
+        self.revision = revision
+        self._failures = 0
+
+    def _start_over(self) -> None:
+        self._state = self._first_state()
+        self._token = ""
+        self._collected = []
+
+    def _first_state(self) -> State:
+        return State.STREAMING if self._streams else State.LISTING
+
+    def _retry(self, at_least: float = 0.0) -> None:
+        delay = self._settings.backoff.delay(self._failures)
+        self._failures += 1
+        self._pause = max(at_least, delay * (0.5 + self._chance() / 2))

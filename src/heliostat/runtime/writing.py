@@ -1,0 +1,181 @@
+"""One action, carried out: from the vocabulary of plans to calls of the client, and what each answer means.
+
+Rules: a create that finds its object there is done (names are derived, and its owner must be the same); a delete that
+finds nothing is done, and one that finds another object under the name has failed: the view was old; an answer that
+stays open is remembered as a doubt and read again before the next decision. Every result that changed the server is
+told to ``Freshness``.
+"""
+
+import asyncio
+import base64
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from typing import Any, TypeAlias
+
+import msgspec
+
+from heliostat.kube.objects import Key, Metadata, Object
+from heliostat.kube.plan import Action, Create, Delete, Effect, JsonObject, Patch, Random, Ref, Replace, WriteStatus
+from heliostat.kube.resource_types import ResourceType, ResourceTypes
+from heliostat.runtime.client import Client
+from heliostat.runtime.errors import AlreadyExistsError, AmbiguousError, NotFoundError
+from heliostat.runtime.freshness import Freshness, Unsettled
+
+CarryOut: TypeAlias = Callable[[Effect], Awaitable[None]]
+
+
+class Writing:
+    """``random_bytes`` fills the secrets that a plan only marks; ``effects`` carries out what is not Kubernetes."""
+
+    def __init__(
+        self,
+        client: Client,
+        types: ResourceTypes,
+        freshness: Freshness,
+        *,
+        random_bytes: Callable[[int], bytes],
+        effects: Mapping[str, CarryOut] | None = None,
+    ) -> None:
+        self._client = client
+        self._types = types
+        self._freshness = freshness
+        self._random_bytes = random_bytes
+        self._effects = effects if effects is not None else {}
+
+    async def carry_out(self, subject: str, action: Action) -> None:
+        """Raises what the client raises; a doubt has been noted then."""
+        match action:
+            case Create():
+                await self._create(subject, action)
+            case Patch():
+                await self._patch(subject, action)
+            case Replace():
+                await self._change(subject, action.ref, lambda kind: self._replace(kind, action))
+            case WriteStatus():
+                await self._change(subject, action.ref, lambda kind: self._write_status(kind, action))
+            case Delete():
+                await self._delete(subject, action)
+            case Effect():
+                await self._effects[action.kind](action)
+
+    async def settle(self, subject: str) -> None:
+        """Find out what became of writes without an answer: a read after the last moment they could land."""
+        for doubt in self._freshness.unsettled(subject):
+            now = asyncio.get_running_loop().time()
+            if now < doubt.lands_before:
+                await asyncio.sleep(doubt.lands_before - now)
+            await self._settle(subject, doubt)
+
+    async def _settle(self, subject: str, doubt: Unsettled) -> None:
+        kind = self._types.of_ref(doubt.ref)
+        key = Key(doubt.ref.namespace, doubt.ref.name)
+        try:
+            found = _metadata(await self._client.get(kind, key.namespace, key.name))
+        except NotFoundError:
+            if doubt.uid:
+                self._freshness.deleted(subject, kind, key, doubt.uid)
+        else:
+            if doubt.uid and (found.uid != doubt.uid or found.is_terminating):
+                self._freshness.deleted(subject, kind, key, doubt.uid)
+            else:
+                self._freshness.wrote(subject, kind, found)
+        self._freshness.settled(subject, doubt)
+
+    async def _create(self, subject: str, action: Create) -> None:
+        kind = self._types.of_ref(action.ref)
+        tree = fill_random(action.object, self._random_bytes)
+        try:
+            answer = await self._guard(subject, action.ref, "", self._client.create(kind, tree))
+        except AlreadyExistsError:
+            if not action.exists_is_fine:
+                raise
+            await self._recognise(subject, kind, action)
+            return
+        if kind.subresource:
+            return  # a Binding and the like leave no object of their own
+        self._freshness.wrote(subject, kind, _metadata(answer))
+
+    async def _recognise(self, subject: str, kind: ResourceType, action: Create) -> None:
+        """The object is there although the view did not show it. Is it ours? Then the view has to catch up."""
+        found = _metadata(await self._client.get(kind, action.ref.namespace, action.ref.name))
+        meant = msgspec.convert(action.object["metadata"], Metadata).controller
+        if meant is not None and (found.controller is None or found.controller.uid != meant.uid):
+            owner = f"belongs to {found.controller.kind} {found.controller.name}" if found.controller else "is not ours"
+            raise AlreadyExistsError(409, "AlreadyExists", f"{action.ref} exists and {owner}")
+        if found.is_terminating:
+            raise AlreadyExistsError(409, "AlreadyExists", f"{action.ref} is still being deleted")
+        self._freshness.wrote(subject, kind, found)
+
+    async def _patch(self, subject: str, action: Patch) -> None:
+        metadata = {**action.changes.get("metadata", {}), "uid": action.uid}
+        if action.resource_version:
+            metadata["resourceVersion"] = action.resource_version
+        changes = {**action.changes, "metadata": metadata}
+        ref = action.ref
+        await self._change(
+            subject,
+            ref,
+            lambda kind: self._client.patch(kind, ref.namespace, ref.name, changes, subresource=action.subresource),
+        )
+
+    async def _change(self, subject: str, ref: Ref, call: Callable[[ResourceType], Awaitable[bytes]]) -> None:
+        kind = self._types.of_ref(ref)
+        answer = await self._guard(subject, ref, "", call(kind))
+        self._freshness.wrote(subject, kind, _metadata(answer))
+
+    def _replace(self, kind: ResourceType, action: Replace) -> Awaitable[bytes]:
+        return self._client.replace(kind, action.object, subresource=action.subresource)
+
+    def _write_status(self, kind: ResourceType, action: WriteStatus) -> Awaitable[bytes]:
+        return self._client.write_status(
+            kind,
+            action.ref.namespace,
+            action.ref.name,
+            uid=action.uid,
+            resource_version=action.resource_version,
+            status=action.status,
+        )
+
+    async def _delete(self, subject: str, action: Delete) -> None:
+        kind, ref = self._types.of_ref(action.ref), action.ref
+        call = self._client.delete(
+            kind,
+            ref.namespace,
+            ref.name,
+            uid=action.uid,
+            resource_version=action.resource_version,
+            propagation=action.propagation,
+            grace_seconds=action.grace_seconds,
+        )
+        with suppress(NotFoundError):
+            await self._guard(subject, ref, action.uid, call)
+        self._freshness.deleted(subject, kind, Key(ref.namespace, ref.name), action.uid)
+
+    async def _guard(self, subject: str, ref: Ref, uid: str, call: Awaitable[bytes]) -> bytes:
+        """Notes a doubt when the call ends without telling what became of it, cancelled ones included."""
+        lands_before = asyncio.get_running_loop().time() + self._client.request_seconds
+        try:
+            return await call
+        except (AmbiguousError, asyncio.CancelledError):
+            self._freshness.doubt(subject, Unsettled(ref, uid, lands_before))
+            raise
+
+
+def fill_random(tree: JsonObject, random_bytes: Callable[[int], bytes]) -> JsonObject:
+    """The tree with every ``Random`` marker filled; the plan keeps its markers."""
+    filled: JsonObject = _fill(tree, random_bytes)
+    return filled
+
+
+def _fill(value: Any, random_bytes: Callable[[int], bytes]) -> Any:
+    if isinstance(value, Random):
+        return base64.b64encode(random_bytes(value.bytes)).decode()
+    if isinstance(value, dict):
+        return {key: _fill(item, random_bytes) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_fill(item, random_bytes) for item in value]
+    return value
+
+
+def _metadata(body: bytes) -> Metadata:
+    return msgspec.json.decode(body, type=Object).metadata
