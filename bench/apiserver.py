@@ -26,6 +26,7 @@ CONNECTIONS = 16
 STARTS = 5
 CLUSTERS = "/apis/ray.io/v1/namespaces/default/rayclusters"
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+Ask = Callable[[], float]
 RATES = ("ConfigMap creates/s", "RayCluster creates/s", "gets/s", "lists of 500/s")
 
 
@@ -102,7 +103,7 @@ def measure(target: Target) -> dict[str, float]:
     figures = {"ready, s": target.ready_seconds, "memory with the ray.io CRDs, MB": target.memory_mb()}
     cluster = read_documents((ROOT / "examples" / "raycluster.yaml").read_bytes())[0].tree
     target.call("POST", MAPS, {**config_map(), "metadata": {"name": "one"}})
-    rates: tuple[Callable[[], float], ...] = (
+    rates: tuple[Ask, ...] = (
         lambda: creates(target, MAPS, config_map(), "bench-"),
         lambda: creates(target, CLUSTERS, cluster, "rc-"),
         lambda: wrk(target, f"{MAPS}/one"),
