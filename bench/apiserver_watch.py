@@ -12,6 +12,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from heliostat.cli.open_files import allow_many_open_files
 from load.client import Load, built
 from load.targets import MAPS, Target, ours, real
 
@@ -65,6 +66,7 @@ def main() -> int:
     if which("go") is None:
         print("Go is not installed: nothing measured")
         return 0
+    allow_many_open_files()
     with built() as load:
         with ours() as target:
             few, many, full = measure(load, target)

@@ -1,6 +1,8 @@
 """The differences that are meant, each with the id under which docs/differences-kubernetes.md gives its reason.
 
 A row matches by regular expressions that must be found in the sequence's name, the request, the place and both values.
+What takes a look at whole answers (K1, who owned what before the first apply; K7, versions that only move owners) is a
+function. A row says what differs, not where it was met, so that it holds for sequences that are made anew.
 """
 
 import re

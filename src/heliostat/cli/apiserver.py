@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heliostat.cli.errors import CommandError
+from heliostat.cli.open_files import allow_many_open_files
 from heliostat.cli.simulated_nodes import add_node_flags, build_simulation
 from heliostat.embedded.access.kubeconfig import write_kubeconfig
 from heliostat.embedded.access.listening import ListenError
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 def run(arguments: list[str]) -> int:
     options = _parse(arguments)
+    allow_many_open_files()
     try:
         import uvloop
 

@@ -265,5 +265,5 @@ async def _cancel(task: asyncio.Task[None]) -> None:
 
 
 def _system_authority() -> Authority:
-    chance = random.SystemRandom()
+    chance = random.Random()  # noqa: S311 - for suffixes of names and free addresses, as Kubernetes draws them
     return Authority(now=time.time, new_uid=lambda: str(uuid.uuid4()), random_index=chance.randrange)

@@ -32,7 +32,7 @@ class WatchSettings(Struct, frozen=True):
     silence_seconds: float = 8.0  # how much later than that a watch must have ended; else it is deaf
     stuck_seconds: float = 58.0  # without any progress: what the health check tells
     backoff: Backoff = Backoff(first=0.2, factor=2.0, limit=15.0)
-    refuse_older_lists: int = 4  # times in a row; then the server really went back
+    refuse_older_lists: int = 12  # times in a row, more than a minute: no replica lags so long, the server went back
     streaming: bool = True  # try the streaming list first
 
 

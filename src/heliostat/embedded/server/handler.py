@@ -38,6 +38,7 @@ from heliostat.embedded.server.patching import Apply, patch_type_of, read_patch,
 from heliostat.embedded.server.reads import as_served, build_list, find_version, list_page
 from heliostat.embedded.server.registry import Registry
 from heliostat.embedded.server.rendering import render, render_refusal, watched_object
+from heliostat.embedded.server.repeated_lists import RepeatedLists
 from heliostat.embedded.server.resources import Resource
 from heliostat.embedded.server.review_answers import ReviewAnswers
 from heliostat.embedded.server.routes import build_attributes, check_route, verb_of
@@ -83,6 +84,7 @@ class ApiHandler:
         self._now = now
         self._tracking = tracking
         self._subresources = subresources
+        self._lists = RepeatedLists(store)
 
     async def handle(self, request: Request) -> Answer:
         try:
@@ -140,8 +142,7 @@ class ApiHandler:
                 record = find_version(self._store, resource, target.namespace, target.name, version)
                 return Response(200, as_served(record.body, resource))
             case "list":
-                listed = await list_page(self._store, resource, target.namespace, request)
-                return Response(200, build_list(listed, resource))
+                return Response(200, await self._list(request, resource, target))
             case "watch":
                 watched = watched_object(form, resource, self._now)
                 where = (self._store, resource, target.namespace, request, watched, target.name)
@@ -221,6 +222,13 @@ class ApiHandler:
                 if refused.reason != "AlreadyExists":
                     raise
         raise conflict(resource.plural, resource.group, target.name, MODIFIED)
+
+    async def _list(self, request: Request, resource: Resource, target: Target) -> bytes:
+        body = self._lists.find(request, resource)
+        if body is None:
+            body = build_list(await list_page(self._store, resource, target.namespace, request), resource)
+            self._lists.keep(request, resource, body)
+        return body
 
     async def _delete_collection(self, request: Request, resource: Resource, target: Target) -> Answer:
         listed = await list_page(self._store, resource, target.namespace, request)
