@@ -8,6 +8,7 @@ creates 1x, CRD creates 1.5x, gets 1x, lists 5x.
 """
 
 import argparse
+import itertools
 import json
 import os
 import re
@@ -17,17 +18,22 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from shutil import which
+from typing import TypeAlias
 
 from load.targets import MAPS, ROOT, Target, environment, ours, processor_seconds, real
 
-SECONDS = 8
+SECONDS = 4
+TURNS = 3  # of each server with each question, one after the other, so that both meet the same machine
 CONNECTIONS = 16
 STARTS = 5
 CLUSTERS = "/apis/ray.io/v1/namespaces/default/rayclusters"
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-Ask = Callable[[], float]
-RATES = ("ConfigMap creates/s", "RayCluster creates/s", "gets/s", "lists of 500/s", "lists of 500 not asked before/s")
+ASKED_AGAIN = "lists of 500/s"  # the same list each time, as clients do that come back or poll
+BARS = {"ConfigMap creates/s": 1.0, "RayCluster creates/s": 1.5, "gets/s": 1.0, ASKED_AGAIN: 5.0}
+
+Ask: TypeAlias = Callable[[Target, int], float]  # requests per second in one of the turns
 
 # Each has a parameter of its own that means nothing to a list, so no server can have the answer at hand.
 LISTS_NOT_ASKED_BEFORE = f"""
@@ -101,34 +107,50 @@ def config_map() -> dict[str, object]:
     return {"kind": "ConfigMap", "apiVersion": "v1", "data": {"payload": "x" * 1900}}
 
 
-def measure(target: Target) -> dict[str, float]:
+def prepare(target: Target) -> dict[str, float]:
+    """The figures of a server that is not asked anything yet."""
     from heliostat.api.crds import all_crds
-    from heliostat.kube.documents import read_documents
 
     for crd in all_crds():
         target.call("POST", CRDS, crd)
     _wait_served(target)
     time.sleep(2)  # at rest: the memory figure is taken when nothing runs
     figures = {"ready, s": target.ready_seconds, "memory with the ray.io CRDs, MB": target.memory_mb()}
-    cluster = read_documents((ROOT / "examples" / "raycluster.yaml").read_bytes())[0].tree
     target.call("POST", MAPS, {**config_map(), "metadata": {"name": "one"}})
-    rates: tuple[Ask, ...] = (
-        lambda: creates(target, MAPS, config_map(), "bench-"),
-        lambda: creates(target, CLUSTERS, cluster, "rc-"),
-        lambda: wrk(target, f"{MAPS}/one"),
-        lambda: wrk(target, f"{MAPS}?limit=500"),
-        lambda: wrk(target, MAPS, LISTS_NOT_ASKED_BEFORE),
-    )
-    for name, ask in zip(RATES, rates, strict=True):
-        before = target.processor_seconds()
-        figures[name] = ask()
-        figures[cost_of(name)] = (target.processor_seconds() - before) / (figures[name] * SECONDS) * 1000
+    return figures
+
+
+def questions() -> dict[str, Ask]:
+    from heliostat.kube.documents import read_documents
+
+    cluster = read_documents((ROOT / "examples" / "raycluster.yaml").read_bytes())[0].tree
+    return {
+        "ConfigMap creates/s": lambda target, turn: creates(target, MAPS, config_map(), f"bench-{turn}-"),
+        "RayCluster creates/s": lambda target, turn: creates(target, CLUSTERS, cluster, f"rc-{turn}-"),
+        "gets/s": lambda target, _: wrk(target, f"{MAPS}/one"),
+        ASKED_AGAIN: lambda target, _: wrk(target, f"{MAPS}?limit=500"),
+        "lists of 500 not asked before/s": lambda target, _: wrk(target, MAPS, LISTS_NOT_ASKED_BEFORE),
+    }
+
+
+def measure(targets: list[Target]) -> list[dict[str, float]]:
+    figures = [prepare(target) for target in targets]
+    for name, ask in questions().items():
+        rates: list[list[float]] = [[] for _ in targets]
+        costs: list[list[float]] = [[] for _ in targets]
+        for turn, (at, target) in itertools.product(range(TURNS), enumerate(targets)):
+            before = target.processor_seconds()
+            rates[at].append(ask(target, turn))
+            costs[at].append((target.processor_seconds() - before) / (rates[at][-1] * SECONDS) * 1000)
+        for at, of_target in enumerate(figures):
+            of_target[name] = statistics.median(rates[at])
+            of_target[cost_of(name)] = statistics.median(costs[at])
     return figures
 
 
 def cost_of(rate: str) -> str:
     """The server's processor time for one of them, which a busy machine changes less than the rate."""
-    return f"  {rate.removesuffix('/s')}: processor, ms"
+    return f"  {rate.removesuffix('/s')}, ms of the processor"
 
 
 def _wait_served(target: Target) -> None:
@@ -143,9 +165,6 @@ def _wait_served(target: Target) -> None:
     raise SystemExit(f"{target.name} does not serve RayClusters")
 
 
-BARS = {"ConfigMap creates/s": 1.0, "RayCluster creates/s": 1.5, "gets/s": 1.0, "lists of 500/s": 5.0}
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--alone", action="store_true", help="do not start the real kube-apiserver")
@@ -154,21 +173,29 @@ def main() -> int:
         print("wrk is not installed (Debian's package wrk): nothing measured")
         return 0
     report_start()
-    with ours() as target:
-        mine = measure(target)
-    theirs: dict[str, float] = {}
-    if not options.alone:
-        try:
-            with real() as target:
-                theirs = measure(target)
-        except Exception as error:  # noqa: BLE001 - whatever keeps the real one from running is told, not hidden
-            print(f"no real kube-apiserver to compare with: {error}")
+    with ExitStack() as stack:
+        targets = [stack.enter_context(ours())]
+        if not options.alone:
+            targets += start_real(stack)
+        mine, *others = measure(targets)
+    return report(mine, others[0] if others else {})
+
+
+def start_real(stack: ExitStack) -> list[Target]:
+    try:
+        return [stack.enter_context(real())]
+    except Exception as error:  # noqa: BLE001 - whatever keeps the real one from running is told, not hidden
+        print(f"no real kube-apiserver to compare with: {error}")
+        return []
+
+
+def report(mine: dict[str, float], theirs: dict[str, float]) -> int:
     failed = False
     for name, figure in mine.items():
         other = theirs.get(name)
-        ratio = f"{other:>10,.1f}  {figure / other:6.2f}x" if other else ""
+        ratio = f"{other:>10,.2f}  {figure / other:6.2f}x" if other else ""
         failed |= bool(other) and figure / (other or 1) < BARS.get(name, 0)
-        print(f"{name:<34} {figure:>10,.1f}  {ratio}  {f'(bar {BARS[name]}x)' if name in BARS else ''}".rstrip())
+        print(f"{name:<54} {figure:>10,.2f}  {ratio}  {f'(bar {BARS[name]}x)' if name in BARS else ''}".rstrip())
     return 1 if failed else 0
 
 

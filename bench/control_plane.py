@@ -229,11 +229,16 @@ def report(mine: Times, own_mb: float, theirs: tuple[Times, float] | None) -> bo
     for name, own, other in rows:
         beside = f"real {other:>8,.2f}  {other / own:5.2f}x as good" if other else ""
         print(f"{name:<36} {own:>8,.2f}  {beside}".rstrip())
-    is_fast = theirs is None or mine.whole <= theirs[0].whole
     is_small = own_mb <= BAR_MEGABYTES
-    print(f"at least as fast: {'met' if is_fast else 'MISSED'}")
     print(f"at most {BAR_MEGABYTES:.0f} MB: {'met' if is_small else 'MISSED'}")
-    return is_fast and is_small
+    return is_small and (theirs is None or _is_as_fast(mine, theirs[0]))
+
+
+def _is_as_fast(mine: Times, theirs: Times) -> bool:
+    """By itself up to the scheduler's last word too: from there on the real one waits for kwok."""
+    is_fast = mine.scheduled <= theirs.scheduled and mine.whole <= theirs.whole
+    print(f"at least as fast, until all are scheduled and in all: {'met' if is_fast else 'MISSED'}")
+    return is_fast
 
 
 def main() -> int:

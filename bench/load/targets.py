@@ -25,7 +25,7 @@ MAPS = "/api/v1/namespaces/default/configmaps"
 _TICKS = os.sysconf("SC_CLK_TCK")
 
 OURS = """
-import asyncio, sys, uvloop
+import asyncio, gc, sys, uvloop
 from pathlib import Path
 from heliostat.kube.hidden import Hidden
 from heliostat.embedded.access.users import MASTERS, User
@@ -36,6 +36,7 @@ async def main():
     user = User("admin", groups=(MASTERS, "system:authenticated"))
     options = ServerOptions(data=Path(data), tokens=((Hidden(token), user),))
     async with EmbeddedServer(options, on_bug=lambda error: print(repr(error), file=sys.stderr)) as server:
+        gc.freeze()  # as the command does
         print("ready", server.address, flush=True)
         await asyncio.Event().wait()
 

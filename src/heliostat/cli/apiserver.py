@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import gc
 import signal
 import sys
 import traceback
@@ -82,6 +83,7 @@ async def _serve(options: argparse.Namespace) -> int:
     )
     async with EmbeddedServer(server_options, on_bug=traceback.print_exception) as server:
         write_kubeconfig(options.kubeconfig, server.build_kubeconfig())
+        gc.freeze()  # what is there now stays: the collector need not look at it again with every long list
         print(f"ready: {server.address}\nexport KUBECONFIG={options.kubeconfig.absolute()}", flush=True)
         return await _run_until(stop, server)
 
