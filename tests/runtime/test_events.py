@@ -23,12 +23,14 @@ class World:
         self.api = api
         self.wire: Wire = api.wire()
         self.told: Counter[str] = Counter()
+        self.problems: list[str] = []
         self.writer = EventWriter(
             api.client(self.wire),
             "heliostat-0",
             clock=clock,
             wall_clock=lambda: NOON + clock(),
             told=lambda result: self.told.update([result]),
+            on_problem=lambda what, error: self.problems.append(f"{what}: {type(error).__name__}"),
             settings=settings,
         )
         self.recorder: EventRecorder = self.writer.recorder("heliostat.example/job")
@@ -194,5 +196,18 @@ def test_the_end_does_not_wait_for_ever() -> None:
         await world.writer.flush(5)
         assert asyncio.get_running_loop().time() - begun == 5
         assert world.told["dropped"] > 0
+
+    in_virtual_time(test)
+
+
+def test_an_event_that_trips_its_writing_is_told_and_trips_nothing_else() -> None:
+    async def test(world: World) -> None:
+        broken: Any = Event("Normal", "Odd", "Do", 7)  # type: ignore[arg-type]
+        world.recorder.record(POD, broken)
+        world.recorder.record(POD, CREATED)
+        await asyncio.sleep(5)
+        assert world.told["failed"] == 1
+        assert world.problems == ["the writing of an event: TypeError"]
+        assert [event["reason"] for event in await world.events()] == ["SuccessfulCreate"]
 
     in_virtual_time(test)

@@ -65,7 +65,9 @@ class ControlPlane:
             observe=self.metrics.exchanged,
         )
         self._options = options
-        self._events = EventWriter(self.client, options.instance, clock=clock, wall_clock=now, told=self.metrics.told)
+        self._events = EventWriter(
+            self.client, options.instance, clock=clock, wall_clock=now, told=self.metrics.told, on_problem=on_problem
+        )
         surroundings = Surroundings(
             now=now,
             chance=chance,

@@ -47,7 +47,10 @@ class EventClient(Protocol):
 
 
 class EventWriter:
-    """``told`` hears what became of each: created, patched, repeated, limited, dropped, refused or failed."""
+    """``told`` hears what became of each: created, patched, repeated, limited, dropped, refused or failed.
+
+    ``on_problem`` hears of what only a bug can cause.
+    """
 
     def __init__(
         self,
@@ -57,6 +60,7 @@ class EventWriter:
         clock: Callable[[], float],
         wall_clock: Callable[[], float],
         told: Callable[[str], None],
+        on_problem: Callable[[str, Exception], None],
         settings: EventSettings | None = None,
     ) -> None:
         self._client = client
@@ -64,6 +68,7 @@ class EventWriter:
         self._clock = clock
         self._wall_clock = wall_clock
         self._told = told
+        self._on_problem = on_problem
         self._settings = settings or EventSettings()
         self._book = EventBook(self._settings)
         self._waiting: deque[Series] = deque()
@@ -79,7 +84,8 @@ class EventWriter:
     def record(self, controller: str, subject: Subject, event: Event) -> None:
         try:
             self._record(controller, subject, event)
-        except Exception:  # noqa: BLE001  an event that trips the recorder must not trip the work it tells about
+        except Exception as error:  # noqa: BLE001  an event that trips the recorder must not trip the work it tells about
+            self._on_problem(f"an event about {subject.ref}", error)
             self._told("failed")
 
     def _record(self, controller: str, subject: Subject, event: Event) -> None:
@@ -163,7 +169,8 @@ class EventWriter:
                 await asyncio.sleep(max(asked, _AGAIN.delay(attempt)))
             except ApiError:
                 return "refused"  # by the server, or by the fence
-            except Exception:  # noqa: BLE001  see record
+            except Exception as error:  # noqa: BLE001  see record
+                self._on_problem("the writing of an event", error)
                 return "failed"
         return "failed"
 

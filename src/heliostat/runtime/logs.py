@@ -8,6 +8,7 @@ into a log by accident; a log call never fails.
 import logging
 import sys
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, Final, TextIO
 
@@ -72,7 +73,7 @@ class Log:
             self._logger.log(level, "%s", message, exc_info=error, extra=extra)
 
 
-class _LineFormatter(logging.Formatter):
+class _LineFormatter(logging.Formatter, ABC):
     def __init__(self, wall_clock: Callable[[], float]) -> None:
         super().__init__()
         self._wall_clock = wall_clock
@@ -91,8 +92,8 @@ class _LineFormatter(logging.Formatter):
             line["stacktrace"] = self.formatException(record.exc_info)
         return self._render(line)
 
-    def _render(self, line: dict[str, Any]) -> str:
-        raise NotImplementedError
+    @abstractmethod
+    def _render(self, line: dict[str, Any]) -> str: ...
 
 
 class JsonFormatter(_LineFormatter):

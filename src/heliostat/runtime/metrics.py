@@ -9,6 +9,7 @@ docs/decisions/0009-metrics.md.
 import math
 import re
 import threading
+from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TypeAlias, TypeVar
@@ -30,7 +31,7 @@ class MetricError(ValueError):
     """A metric that is declared or used wrongly: a bug."""
 
 
-class _Metric:
+class _Metric(ABC):
     type = "untyped"
 
     def __init__(self, name: str, about: str, labels: Iterable[str] = ()) -> None:
@@ -45,8 +46,8 @@ class _Metric:
         yield f"# HELP {self.name} {_escape_help(self._about)}\n# TYPE {self.name} {self.type}\n"
         yield from self._render_samples()
 
-    def _render_samples(self) -> Iterator[str]:
-        raise NotImplementedError
+    @abstractmethod
+    def _render_samples(self) -> Iterator[str]: ...
 
     def _check(self, values: Labels) -> None:
         if len(values) != len(self.labels):
