@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import Self, TypeAlias
 
 from heliostat.embedded.access.users import User
-from heliostat.embedded.server.messages import Answer, Dropped, Request, Response, Stream
+from heliostat.embedded.server.messages import Answer, Dropped, Request, Response, Stream, Upgrade
 from heliostat.embedded.server.messages import Chunks as ServedChunks
 from heliostat.runtime.errors import AmbiguousError, UnavailableError
 from heliostat.runtime.transport import Call, Chunks, Reply
@@ -54,7 +54,9 @@ class InProcessTransport:
         )
 
 
-def _reply(call: Call, answer: Response | Dropped) -> Reply:
+def _reply(call: Call, answer: Response | Dropped | Upgrade) -> Reply:
+    if isinstance(answer, Upgrade):
+        raise TypeError(f"{call} asks for another protocol, and there is no connection to speak it on")
     if isinstance(answer, Dropped):
         raise AmbiguousError(f"{call}: the connection ended without an answer")
     retry_after = next((value for name, value in answer.headers if name.lower() == "retry-after"), "")

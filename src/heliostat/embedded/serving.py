@@ -38,6 +38,7 @@ from heliostat.embedded.server.kind_admission import AdmissionOptions
 from heliostat.embedded.server.limits import Limits
 from heliostat.embedded.server.messages import Request
 from heliostat.embedded.server.metadata import Authority
+from heliostat.embedded.server.node_backend import NodeBackend
 from heliostat.embedded.server.resources import Resource
 from heliostat.embedded.server.review_answers import ReviewAnswers
 from heliostat.embedded.storage.compaction import keep_compacting
@@ -80,11 +81,16 @@ class EmbeddedServer:
         *,
         on_bug: Callable[[BaseException], None],
         around: Callable[[Handle], Handle] | None = None,
+        node_backend: NodeBackend | None = None,
     ) -> None:
-        """``around`` may put something between the network and the handlers; tests put faults there."""
+        """``around`` may put something between the network and the handlers; tests put faults there.
+
+        ``node_backend`` runs Pods: logs, commands, ports and proxies end there.
+        """
         self._options = options
         self._on_bug = on_bug
         self._around = around
+        self._node_backend = node_backend
         self._ends = AsyncExitStack()
         self._policy = Policy()
         self._controllers: OwnControllers | None = None
@@ -141,6 +147,7 @@ class EmbeddedServer:
             guard=self._guard_rights,
             with_previews=options.with_previews,
             admission_options=self._admission(),
+            node_backend=self._node_backend,
             token_issuer=Issuer(TokenSigner(self._identity.signing_key).sign, lambda: str(uuid.uuid4())),
             reviews=ReviewAnswers(self._policy, check_token, (AUDIENCE,), time.time),
         )

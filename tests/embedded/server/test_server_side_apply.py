@@ -107,3 +107,22 @@ def test_custom_resources_and_their_status_are_applied() -> None:
         assert (await apply(client, "two", bare, f"{THINGS}/none/status"))[0] == 404
 
     serve(test)
+
+
+def test_an_integer_that_its_field_cannot_hold_is_refused_and_not_cut_to_size() -> None:
+    async def test(client: Client) -> None:
+        tree = {
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": {"name": "a"},
+            "spec": {"replicas": 2**32 + 2},
+        }
+        path = "/apis/apps/v1/namespaces/default/deployments"
+        status, answer = await apply(client, "one", tree, f"{path}/a")
+        assert (status, answer["reason"]) == (400, "BadRequest")
+        assert answer["message"].endswith(
+            "cannot unmarshal number 4294967298 into Go struct field DeploymentSpec.spec.replicas of type int32"
+        )
+        assert await client.call("POST", path, tree) == (status, answer)
+
+    serve(test)

@@ -12,7 +12,16 @@ from heliostat.embedded.server.core import ApiCore
 from heliostat.embedded.server.kind_admission import AdmissionOptions
 from heliostat.embedded.server.messages import Answer, Request, Response
 from heliostat.embedded.server.metadata import Authority
-from heliostat.embedded.server.node_backend import Connection, LogOptions, Proxied
+from heliostat.embedded.server.node_backend import (
+    Duplex,
+    Execution,
+    Exited,
+    Failed,
+    LogOptions,
+    Outcome,
+    Proxied,
+    Terminal,
+)
 from heliostat.embedded.storage.memory import MemoryJournal
 from heliostat.embedded.storage.store import Store
 from heliostat.kube.hidden import Hidden
@@ -166,9 +175,17 @@ class Kubelet:
         self.asked.append(options)
         return Response(200, f"log of {pod['metadata']['name']}".encode(), "text/plain")
 
-    async def connect(self, _pod: dict[str, Any], connection: Connection, _request: Request) -> Answer:
-        self.asked.append(connection)
-        return Response(200, b"connected", "text/plain")
+    async def execute(self, _pod: dict[str, Any], execution: Execution, _terminal: Terminal) -> Outcome:
+        self.asked.append(execution)
+        return Exited()
+
+    async def attach(self, _pod: dict[str, Any], execution: Execution, _terminal: Terminal) -> Outcome:
+        self.asked.append(execution)
+        return Exited()
+
+    async def forward(self, _pod: dict[str, Any], port: int, _stream: Duplex) -> Failed | None:
+        self.asked.append(port)
+        return None
 
     async def proxy(self, proxied: Proxied, _request: Request) -> Answer:
         self.asked.append(proxied)
@@ -212,16 +229,15 @@ class TestNodes:
         asked = serve_with_node(test)
         assert asked == [LogOptions(container="a", follow=True, timestamps=True, tail_lines=5)]
 
-    def test_a_command_is_handed_on(self) -> None:
+    def test_a_command_needs_a_connection_that_changes_its_protocol(self) -> None:
         async def test(call: Call) -> None:
             await ok(call, "POST", PODS, pod(nodeName="n"))
-            await ok(call, "POST", f"{PODS}/p/exec?command=ls&command=-l&stdout=true&tty=true")
-            await ok(call, "POST", f"{PODS}/p/portforward?ports=80")
+            for path in ("exec?command=ls&stdout=true", "attach?stdout=true", "portforward?ports=80"):
+                for method in ("GET", "POST"):
+                    status, refused = await call(method, f"{PODS}/p/{path}", None, JSON)
+                    assert (status, refused["message"]) == (400, "Upgrade request required")
 
-        assert serve_with_node(test) == [
-            Connection(kind="exec", container="a", command=("ls", "-l"), stdout=True, tty=True),
-            Connection(kind="portforward", ports=(80,)),
-        ]
+        assert serve_with_node(test) == []
 
     def test_a_service_is_reached_through_its_endpoints(self) -> None:
         async def test(call: Call) -> None:

@@ -1,4 +1,4 @@
-"""The handlers behind HTTPS. With ``http_connections`` the only file that knows the HTTP library.
+"""The handlers behind HTTPS. With ``http_connections`` and ``http_upgrades`` all that knows the HTTP library.
 
 Order: what only a foreign web page would send is turned away, then who is asking is found out, and only then is a body
 read. Paths and queries reach the handlers decoded once; nothing here takes a path apart.
@@ -20,6 +20,7 @@ from heliostat.embedded.access.listening import Gate
 from heliostat.embedded.access.users import User
 from heliostat.embedded.server.errors import RefusedError, bad_request, refusal_response
 from heliostat.embedded.server.http_connections import Connection, ConnectionServer, OnBug
+from heliostat.embedded.server.http_upgrades import hand_over
 from heliostat.embedded.server.limits import (
     LARGEST_BODY,
     RETRY_SECONDS,
@@ -29,13 +30,25 @@ from heliostat.embedded.server.limits import (
     too_many_streams,
     too_slow,
 )
-from heliostat.embedded.server.messages import Answer, Chunks, Dropped, Pushed, Request, Response, Sink, Stream
+from heliostat.embedded.server.messages import (
+    Answer,
+    BrokenOffError,
+    Chunks,
+    Dropped,
+    Pushed,
+    Request,
+    Response,
+    Sink,
+    Stream,
+    Upgrade,
+)
 
 Handle: TypeAlias = Callable[[Request], Awaitable[Answer]]
 
 _TURNS_TO_CLOSE = 5  # of the event loop, after which an aborted TLS connection has closed its socket
 _STOP_SECONDS = 1.0
 _BACKLOG = 128  # connections that wait to be accepted
+_OFFERS = ("connection", "sec-websocket-protocol", "x-stream-protocol-version")
 _WRITTEN_AT_ONCE = 256 * 1024  # bytes of an answer; they fit into the connection's buffers, read or not
 
 
@@ -131,6 +144,8 @@ class HttpServer:
             return await _drop(incoming)
         if isinstance(answer, Stream):
             return await self._stream(incoming, answer, request.user.name)
+        if isinstance(answer, Upgrade):
+            return await self._hand_over(incoming, answer, request.user.name)
         if len(answer.body) > _WRITTEN_AT_ONCE and incoming.method != "HEAD":
             return await self._send(incoming, answer)
         return _respond(answer)
@@ -146,6 +161,8 @@ class HttpServer:
         for key, value in incoming.query.items():
             query.setdefault(key, []).append(value)
         headers = {key.lower(): value if value.isascii() else _text(value) for key, value in incoming.headers.items()}
+        if "upgrade" in headers:  # such a client offers its protocols in as many headers
+            headers |= {name: joined for name in _OFFERS if (joined := _joined(incoming, name)) is not None}
         return Request(method=incoming.method, path=incoming.path, user=user, query=query, headers=headers, body=body)
 
     async def _read_body(self, incoming: web.BaseRequest) -> bytes:
@@ -190,12 +207,18 @@ class HttpServer:
         """Until the stream ends or the client does. One that stops reading is cut off: others must not wait for it."""
         async with aclosing(stream.chunks) as chunks:
             if self.streams.is_full(user):
-                return _respond(refusal_response(too_many_streams(), (("Retry-After", str(RETRY_SECONDS)),)))
-            response = web.StreamResponse(status=stream.status, headers={"Content-Type": stream.content_type})
+                return _refuse_stream()
+            response = web.StreamResponse(status=stream.status, headers=_headers(stream))
             with self.streams.counting(user), suppress(ConnectionError):
                 async with _connection(incoming).until_lost():
                     await self._write_chunks(incoming, response, chunks)
         return response
+
+    async def _hand_over(self, incoming: web.BaseRequest, upgrade: Upgrade, user: str) -> web.StreamResponse:
+        if self.streams.is_full(user):
+            return _refuse_stream()
+        with self.streams.counting(user):
+            return await hand_over(incoming, _connection(incoming), upgrade)
 
     async def _write_chunks(self, incoming: web.BaseRequest, response: web.StreamResponse, chunks: Chunks) -> None:
         connection, is_chunked = _connection(incoming), incoming.version >= HttpVersion11
@@ -211,7 +234,7 @@ class HttpServer:
                 elif connection.writing_paused:
                     await self._until_read(connection)
             await response.write_eof()
-        except TimeoutError:
+        except (TimeoutError, BrokenOffError):
             connection.abort()
 
 
@@ -229,14 +252,19 @@ def _sink(connection: Connection, *, is_chunked: bool) -> Sink:
     return write
 
 
+def _refuse_stream() -> web.Response:
+    return _respond(refusal_response(too_many_streams(), (("Retry-After", str(RETRY_SECONDS)),)))
+
+
 def _respond(response: Response) -> web.Response:
     return web.Response(status=response.status, body=response.body, headers=_headers(response))
 
 
-def _headers(response: Response) -> list[tuple[str, str]]:
-    headers = [("Content-Type", response.content_type)] if response.content_type else []
-    headers += response.headers
-    return headers + [("Warning", f'299 - "{_quoted(text)}"') for text in response.warnings]
+def _headers(answer: Response | Stream) -> list[tuple[str, str]]:
+    headers = [("Content-Type", answer.content_type)] if answer.content_type else []
+    headers += answer.headers
+    warnings = answer.warnings if isinstance(answer, Response) else ()
+    return headers + [("Warning", f'299 - "{_quoted(text)}"') for text in warnings]
 
 
 def _quoted(text: str) -> str:

@@ -6,6 +6,7 @@ is reported. Bodies are never unpacked: no client of the API packs them, and a s
 """
 
 import asyncio
+import select
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -24,18 +25,22 @@ Answering: TypeAlias = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]
 OnBug: TypeAlias = Callable[[BaseException], None]
 
 _AT_ONCE = pack("ii", 1, 0)  # for SO_LINGER: on, for no time
+_LEFT = getattr(select, "POLLRDHUP", 0)  # without it, as on macOS, only what is broken is noticed
 _LINGER_SECONDS = 5.0  # reading on after a refusal, so that the client gets to see it
 
 
 class Connection(web.RequestHandler):
     """One connection; ``handle_error`` is what the library asks when it has no request to answer, or no answer."""
 
-    __slots__ = ("_on_bug", "_streaming")
+    __slots__ = ("_has_room", "_is_held", "_on_bug", "_streaming")
 
     def __init__(self, server: "ConnectionServer", on_bug: OnBug, **options: Any) -> None:
         super().__init__(server, loop=asyncio.get_running_loop(), **options)
         self._on_bug = on_bug
         self._streaming: asyncio.Task[Any] | None = None
+        self._has_room = asyncio.Event()
+        self._has_room.set()
+        self._is_held = False
 
     @asynccontextmanager
     async def until_lost(self) -> AsyncIterator[None]:
@@ -52,6 +57,7 @@ class Connection(web.RequestHandler):
 
     def connection_lost(self, exc: BaseException | None) -> None:
         super().connection_lost(exc)
+        self._has_room.set()
         task, self._streaming = self._streaming, None
         if task is not None:
             task.cancel()
@@ -62,9 +68,42 @@ class Connection(web.RequestHandler):
             raise ConnectionError("the client is gone")
         self.transport.write(data)
 
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._has_room.clear()
+
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._has_room.set()
+
     async def until_written(self) -> None:
-        """Until the client has read enough for more to be written."""
-        await self._drain_helper()
+        """Until the client has read enough for more to be written.
+
+        Not by the library's own way: there all who wait share one future, which ends for all when one is cancelled.
+        """
+        await self._has_room.wait()
+        if self.transport is None:
+            raise ConnectionError("the client is gone")
+
+    def hold_reading(self) -> None:
+        """Until ``go_on_reading``; meanwhile nobody notices that the client is gone."""
+        if self.transport is not None and not self._is_held:
+            self._is_held = True
+            self.transport.pause_reading()
+
+    def go_on_reading(self) -> None:
+        if self.transport is not None and self._is_held:
+            self._is_held = False
+            self.transport.resume_reading()
+
+    def is_left(self) -> bool:
+        """Whether the client has closed its end, even when there is something left to read from it."""
+        socket = self.transport.get_extra_info("socket") if self.transport is not None else None
+        if socket is None or socket.fileno() < 0:
+            return True
+        asked = select.poll()
+        asked.register(socket.fileno(), _LEFT)
+        return bool(asked.poll(0))
 
     def abort(self) -> None:
         """End it now, with what is still on its way: an unread answer would stay in the system's memory."""

@@ -4,7 +4,7 @@ Rules: header names are lower case; the path is decoded; a query keeps every val
 travel over HTTPS, in process and in the simulator, so every caller meets the same code.
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Protocol, TypeAlias, runtime_checkable
 
 from msgspec import Struct
@@ -67,6 +67,11 @@ class Stream(Struct, frozen=True):
     chunks: Chunks
     status: int = 200
     content_type: str = JSON
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+class BrokenOffError(Exception):
+    """What feeds a stream is gone before its end, and the client must not take it for the end."""
 
 
 class Dropped(Struct, frozen=True):
@@ -75,4 +80,37 @@ class Dropped(Struct, frozen=True):
     status: int = 0
 
 
-Answer: TypeAlias = Response | Stream | Dropped
+class GoneError(ConnectionError):
+    """There is nobody on the other side of a connection any more."""
+
+
+class Wire(Protocol):
+    """A connection that was handed over. What comes are whole messages where they are framed, else bytes."""
+
+    async def receive(self) -> bytes | None:
+        """None when the other side is gone."""
+
+    async def send(self, data: bytes) -> None:
+        """Waits for room. Raises GoneError."""
+
+
+class WebSocket(Struct, frozen=True):
+    """How the messages of a wire are framed."""
+
+    subprotocol: str = ""
+    is_text: bool = False
+
+
+class Upgrade(Struct, frozen=True, kw_only=True):
+    """The connection is handed over, and ``converse`` has it until it returns; it is cancelled when the server stops.
+
+    Without a ``websocket`` the bytes are nobody else's, and ``headers`` tell which protocol they speak.
+    """
+
+    converse: Callable[[Wire], Awaitable[None]]
+    websocket: WebSocket | None = None
+    headers: tuple[tuple[str, str], ...] = ()
+    status: int = 101
+
+
+Answer: TypeAlias = Response | Stream | Dropped | Upgrade

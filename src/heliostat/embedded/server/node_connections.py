@@ -5,6 +5,7 @@ Service is reached through its endpoints. Everything that can be refused is refu
 """
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -12,16 +13,20 @@ import msgspec
 from heliostat.embedded.kinds.address_rules import endpoint_ip_causes
 from heliostat.embedded.kinds.causes import NOT_NEGATIVE
 from heliostat.embedded.kinds.causes import invalid as invalid_value
-from heliostat.embedded.refusals import RefusedError, bad_request, invalid, not_found
+from heliostat.embedded.refusals import PlainRefusedError, RefusedError, bad_request, invalid, not_found
 from heliostat.embedded.server.messages import Answer, Request, Response
-from heliostat.embedded.server.node_backend import Connection, LogOptions, NodeBackend, Proxied
+from heliostat.embedded.server.node_backend import Execution, LogOptions, NodeBackend, Proxied
 from heliostat.embedded.server.targets import Target
+from heliostat.embedded.server.upgrades.commands import build_command_upgrade
+from heliostat.embedded.server.upgrades.forwards import Describe, build_forward_upgrade
+from heliostat.embedded.server.upgrades.negotiation import is_upgrade, negotiate
 from heliostat.embedded.storage.keys import Key, Scope
 from heliostat.embedded.storage.store import Store
 from heliostat.kube.jsontree import JsonObject
 
 NODE_PORT = 10250
 _LONGEST_PORT = 5  # digits
+_LARGEST_PORT = 65535
 _SERVICE_LABEL = "kubernetes.io/service-name"
 _SLICES = "endpointslices.discovery.k8s.io"
 
@@ -39,26 +44,35 @@ class NodeConnections:
         options = msgspec.structs.replace(options, container=choose_container(pod, options.container))
         if not pod["spec"].get("nodeName"):
             return Response(204, b"", content_type="")
-        if self._backend is not None:
-            return await self._backend.read_log(pod, options)
+        if (backend := await self._reach()) is not None:
+            return await backend.read_log(pod, options)
         address = self._node_address(pod)
         place = f"containerLogs/{target.namespace}/{target.name}/{options.container}"
         why = f'Get "https://{address}:{NODE_PORT}/{place}": {_refused(address, NODE_PORT)}'
         raise RefusedError(500, "", why)
 
     async def connect(self, request: Request, target: Target) -> Answer:
+        """The protocols of ``exec``, ``attach`` and ``portforward`` end here; the back end sees streams."""
         pod = self._find("pods", target.namespace, target.name)
-        container = ""
-        if target.subresource != "portforward":
-            container = choose_container(pod, request.parameter("container"))
+        is_forward = target.subresource == "portforward"
+        container = "" if is_forward else choose_container(pod, request.parameter("container"))
+        ports = tuple(_read_ports(request))
         if not pod["spec"].get("nodeName"):
             raise bad_request(f"pod {target.name} does not have a host assigned")
-        if self._backend is None:
-            address = self._node_address(pod)
-            if "upgrade" not in request.headers.get("connection", "").lower():
-                raise bad_request("Upgrade request required")
-            raise RefusedError(500, "", f"error dialing backend: {_refused(address, NODE_PORT)}")
-        return await self._backend.connect(pod, _read_connection(request, target, container), request)
+        if (backend := await self._reach()) is None:
+            raise self._no_answer(pod, request)
+        if is_forward:
+            spoken = negotiate(request, "forward")
+            return build_forward_upgrade(spoken, ports, partial(backend.forward, pod), _failed_forward(pod))
+        spoken, execution = negotiate(request, "command"), _read_execution(request, target, container)
+        run = backend.execute if target.subresource == "exec" else backend.attach
+        return build_command_upgrade(spoken, execution, target.subresource, partial(run, pod, execution))
+
+    def _no_answer(self, pod: JsonObject, request: Request) -> RefusedError:
+        address = self._node_address(pod)
+        if not is_upgrade(request):
+            return bad_request("Upgrade request required")
+        return RefusedError(500, "", f"error dialing backend: {_refused(address, NODE_PORT)}")
 
     async def proxy_pod(self, request: Request, target: Target) -> Answer:
         scheme, name, port = _split_name(target.name)
@@ -78,14 +92,17 @@ class NodeConnections:
 
     async def proxy_node(self, request: Request, target: Target) -> Answer:
         node = self._find("nodes", "", _split_name(target.name)[1])
-        if self._backend is not None:
-            return await self._backend.proxy_node(node, target.rest, request)
+        if (backend := await self._reach()) is not None:
+            return await backend.proxy_node(node, target.rest, request)
         raise _unreachable(_preferred_address(node), NODE_PORT)
 
     async def _proxy(self, proxied: Proxied, request: Request) -> Answer:
-        if self._backend is None:
+        if (backend := await self._reach()) is None:
             raise _unreachable(proxied.address, proxied.port)
-        return await self._backend.proxy(proxied, request)
+        return await backend.proxy(proxied, request)
+
+    async def _reach(self) -> NodeBackend | None:
+        return self._backend if self._backend is not None and await self._backend.is_reachable() else None
 
     def _find(self, resource: str, namespace: str, name: str, *, shown: str = "") -> JsonObject:
         record = self._store.get(Key(resource, namespace, name))
@@ -193,24 +210,33 @@ def _read_number(request: Request, name: str) -> int | None:
         raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax') from None
 
 
-def _read_connection(request: Request, target: Target, container: str) -> Connection:
-    return Connection(
-        kind=target.subresource,
+def _read_execution(request: Request, target: Target, container: str) -> Execution:
+    is_exec, tty = target.subresource == "exec", request.flag("tty")
+    execution = Execution(
         container=container,
-        command=tuple(request.query.get("command", ())),
+        command=tuple(request.query.get("command", ())) if is_exec else (),
         stdin=request.flag("stdin"),
         stdout=request.flag("stdout"),
-        stderr=request.flag("stderr"),
-        tty=request.flag("tty"),
-        ports=tuple(_read_ports(request)),
+        stderr=request.flag("stderr") and not tty,
+        tty=tty,
     )
+    if not (execution.stdin or execution.stdout or execution.stderr):
+        raise PlainRefusedError(400, "", "you must specify at least 1 of stdin, stdout, stderr")
+    return execution
 
 
 def _read_ports(request: Request) -> Iterator[int]:
-    for port in request.query.get("ports", ()):
-        if not (port.isascii() and port.isdecimal() and len(port) <= _LONGEST_PORT):
-            raise bad_request(f"{port[:_LONGEST_PORT]!r} is not the number of a port; use one from 1 to 65535")
+    for port in (port for value in request.query.get("ports", ()) for port in value.split(",")):
+        if not (port.isascii() and port.isdecimal() and len(port) <= _LONGEST_PORT and 0 < int(port) <= _LARGEST_PORT):
+            raise bad_request(
+                f"{port[:_LONGEST_PORT]!r} is not the number of a port; use one from 1 to {_LARGEST_PORT}"
+            )
         yield int(port)
+
+
+def _failed_forward(pod: JsonObject) -> Describe:
+    name, uid = pod["metadata"]["name"], pod["metadata"].get("uid", "")
+    return lambda port, why: f"error forwarding port {port} to pod {name}, uid {uid}: {why}"
 
 
 def _split_name(text: str) -> tuple[str, str, str]:

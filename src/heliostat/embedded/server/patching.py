@@ -4,6 +4,7 @@ A patch that makes an object nobody can read is refused with that object, as kub
 patch is told itself, and what is wrong in the words of another reader, because there the object is never made text.
 """
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -97,7 +98,7 @@ def refusal_of_an_apply(apply: Apply, resource: Resource) -> Refuse:
     """Of an object with values that its types cannot hold: the reader of text has let them pass."""
 
     def refuse(tree: JsonObject, why: TypedError | str) -> RefusedError:
-        if isinstance(why, str):
+        if isinstance(why, str) or _is_integer_beyond_its_field(why):
             return refusal_of_a_body(resource)(tree, why)
         kind = show_kind(resource.api_version, resource.kind)
         place = "/".join(str((apply.body.get("metadata") or {}).get(key) or "") for key in ("namespace", "name"))
@@ -107,10 +108,15 @@ def refusal_of_an_apply(apply: Apply, resource: Resource) -> Refuse:
     return refuse
 
 
+def _is_integer_beyond_its_field(error: TypedError) -> bool:
+    """kube-apiserver keeps what is left of it in the bits of the field, which nobody can have meant."""
+    return re.fullmatch(r"number -?\d+", error.why) is not None and not error.is_from_text
+
+
 def _value_words(error: TypedError) -> str:
     if not error.wanted:
         return f"{'error decoding from json: ' if 'base64' in error.why else ''}{error.why}"
-    if error.why.startswith("number "):
+    if error.why.startswith("number ") and not error.is_from_text:
         return f"cannot convert float64 to {error.wanted}"
     return f"json: cannot unmarshal {error.why} into Go value of type {error.wanted}"
 
