@@ -4,10 +4,7 @@ Both serve over HTTPS with the admission that controllers need, keep their state
 and have nodes that exist only as objects: a Pod that is bound is reported ready, a Pod that must go is removed.
 """
 
-import signal
-import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from load.targets import ROOT, Target, children, environment
+from load.targets import ROOT, Target, children, own_process
 
 OURS = """
 import asyncio, sys, uvloop
@@ -56,26 +53,9 @@ READY_SECONDS = 120.0
 
 @contextmanager
 def own_plane(nodes: int) -> Iterator[Target]:
-    with tempfile.TemporaryDirectory() as folder:
-        Path(folder).chmod(0o700)
-        token = "bench-" + "x" * 32
-        start = time.perf_counter()
-        process = subprocess.Popen(
-            [sys.executable, "-c", OURS, token, f"{folder}/data", str(nodes)],
-            stdout=subprocess.PIPE,
-            text=True,
-            cwd=ROOT,
-            env=environment(),
-        )
-        assert process.stdout is not None
-        try:
-            url = process.stdout.readline().split()[1]
-            target = Target("heliostat", url, token, (process.pid,), time.perf_counter() - start)
-            _wait_until_settled(target, nodes)
-            yield target
-        finally:
-            process.send_signal(signal.SIGKILL)
-            process.wait()
+    with own_process(OURS, str(nodes)) as target:
+        _wait_until_settled(target, nodes)
+        yield target
 
 
 def missing_parts() -> list[str]:

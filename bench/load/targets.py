@@ -85,12 +85,19 @@ def environment() -> dict[str, str]:
 
 @contextmanager
 def ours() -> Iterator[Target]:
+    with own_process(OURS) as target:
+        yield target
+
+
+@contextmanager
+def own_process(program: str, *arguments: str) -> Iterator[Target]:
+    """A program that gets a token and a folder, and prints its address as the second word of its first line."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o700)
         token = "bench-" + "x" * 32
         start = time.perf_counter()
         process = subprocess.Popen(
-            [sys.executable, "-c", OURS, token, f"{folder}/data"],
+            [sys.executable, "-c", program, token, f"{folder}/data", *arguments],
             stdout=subprocess.PIPE,
             text=True,
             cwd=ROOT,

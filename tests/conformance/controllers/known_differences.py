@@ -66,7 +66,6 @@ KNOWN: tuple[Known, ...] = (
         real=r"Claim.*\. not found|claim.*\. not found",
     ),
     Known(id="K44", scenario=_CLAIMS, where="^event$", ours=r"laim.*\. preemption: 0/1 nodes are available"),
-    Known(id="K46", scenario="^sched-preemption$", where="^event$", real="Preempted by pod"),
     Known(id="K45", scenario="^svc-pod-on-no-node$", where=", Endpoints web$", real=r"^\(missing\)$"),
 )
 

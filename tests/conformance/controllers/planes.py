@@ -18,6 +18,7 @@ from heliostat.embedded.server.metadata import Authority
 from heliostat.embedded.storage.memory import MemoryJournal
 from heliostat.embedded.storage.store import Store
 from heliostat.runtime.errors import ApiError
+from heliostat.runtime.program import Clocks
 
 EPOCH = 1_800_000_000.0  # the wall clock when the loop's clock says 0
 SEED = 34
@@ -45,8 +46,8 @@ async def own_plane(problems: list[str]) -> AsyncIterator[Target]:
     async with Store(MemoryJournal()) as store:
         core = ApiCore(
             store,
-            Authority(now=_now, new_uid=lambda: _draw_uid(chance), random_index=chance.randrange),
-            _allow,
+            Authority(now=now, new_uid=lambda: draw_uid(chance), random_index=chance.randrange),
+            allow,
             on_bug=lambda error: problems.append("".join(traceback.format_exception(error))),
             admission_options=ALL_ADMISSION,
         )
@@ -71,9 +72,7 @@ async def _controllers(core: ApiCore, chance: random.Random, problems: list[str]
         InProcessTransport(core.handle, User("system:kube-controller-manager", groups=(MASTERS,))),
         ControlPlaneOptions(root_certificate=CERTIFICATE),
         on_problem=lambda what, error: _note_bug(problems, what, error),
-        now=_now,
-        chance=chance.random,
-        random_bytes=chance.randbytes,
+        clocks=Clocks(now=now, chance=chance.random, random_bytes=chance.randbytes),
     )
     running = asyncio.create_task(plane.run(stop))
     try:
@@ -89,13 +88,13 @@ def _note_bug(problems: list[str], what: str, error: Exception) -> None:
         problems.append(f"{what}: {''.join(traceback.format_exception(error))}")
 
 
-def _draw_uid(chance: random.Random) -> str:
+def draw_uid(chance: random.Random) -> str:
     return str(uuid.UUID(int=chance.getrandbits(128), version=4))
 
 
-def _now() -> float:
+def now() -> float:
     return EPOCH + asyncio.get_running_loop().time()
 
 
-def _allow(_user: User, _attributes: Attributes) -> None:
+def allow(_user: User, _attributes: Attributes) -> None:
     """Access is not what is compared."""

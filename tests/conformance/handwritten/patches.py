@@ -248,6 +248,14 @@ SEQUENCES = (
         apply("configmaps", "e", {**configmap("e"), "odd": 1}, query={"fieldValidation": "Strict"}),
     ),
     sequence(
+        "apply-numbers-that-do-not-fit",
+        apply("services", "web", service("web", {"ports": [{"port": 80, "targetPort": 3_000_000_000}]})),
+        apply("services", "web", service("web", {"ports": [{"port": 80, "targetPort": 1.5}]})),
+        apply("services", "web", service("web", {"ports": [{"port": 1.5}]})),
+        apply("deployments", "web", _deployment_apply(3_000_000_000)),
+        apply("deployments", "web", _deployment_apply(2**32 + 2)),
+    ),
+    sequence(
         "managed-fields-reset",
         apply("configmaps", "a", configmap("a", {"k": "1"})),
         json_patch("configmaps", "a", [{"op": "replace", "path": "/metadata/managedFields", "value": [{}]}]),

@@ -95,19 +95,23 @@ class World:
                 self._update(action.ref, copy_tree(action.object))
             case Delete():
                 self._check(action.ref, action.uid, action.resource_version)
-                self.delete(action.ref)
+                self.delete(action.ref, action.grace_seconds)
             case WriteStatus():
                 self._check(action.ref, action.uid, action.resource_version)
                 self._update(action.ref, {**self.trees[action.ref], "status": copy_tree(action.status)})
             case Effect():
                 self.effects.append(action)
 
-    def delete(self, ref: Ref) -> None:
+    def delete(self, ref: Ref, grace_seconds: int | None = None) -> None:
         """As the API does it: what has finalizers, or is a Pod on a node, first gets a deletion timestamp."""
         tree = self.trees[ref]
-        is_running = ref.kind == "Pod" and tree["spec"].get("nodeName")
+        is_running = ref.kind == "Pod" and tree["spec"].get("nodeName") and grace_seconds != 0
         if tree["metadata"].get("finalizers") or is_running:
-            self._update(ref, merge_patch(tree, {"metadata": {"deletionTimestamp": format_timestamp(self.now)}}))
+            going = {
+                "deletionTimestamp": format_timestamp(self.now),
+                "deletionGracePeriodSeconds": 30 if is_running else 0,
+            }
+            self._update(ref, merge_patch(tree, {"metadata": going}))
         else:
             self.remove(ref)
 

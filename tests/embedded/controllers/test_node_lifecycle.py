@@ -121,6 +121,14 @@ def test_no_taint_no_eviction() -> None:
     assert decide_eviction(pod, soft, NOON) == Stay()
 
 
+@pytest.mark.parametrize(("conditions", "expected"), [([], Leave()), ([{"type": "DisruptionTarget"}], Stay())])
+def test_a_pod_that_is_going_for_another_reason_is_told_once(conditions: list[JsonObject], expected: Any) -> None:
+    tree = pod_tree("p", nodeName="a", status={"conditions": conditions})
+    tree["metadata"]["deletionTimestamp"] = NOW
+    tainted = node("Unknown", {"taints": [{"key": UNREACHABLE, "effect": "NoExecute", "timeAdded": NOW}]})
+    assert decide_eviction(msgspec.convert(tree, Pod), tainted, NOON) == expected
+
+
 class Watch:
     """The controllers of the lifecycle, on a world whose writes are seen at once."""
 

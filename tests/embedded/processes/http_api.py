@@ -43,6 +43,9 @@ class HttpApi:
     def patch(self, path: str, changes: dict[str, Any]) -> Any:
         return self._ask("PATCH", path, changes, "application/merge-patch+json")
 
+    def delete(self, path: str) -> Any:
+        return self._ask("DELETE", path)
+
     def _ask(
         self, method: str, path: str, tree: dict[str, Any] | None = None, content_type: str = "application/json"
     ) -> Any:

@@ -18,6 +18,8 @@ from heliostat.embedded.controllers.node_lifecycle.taint_eviction import TaintEv
 from heliostat.embedded.controllers.nodes.node_agents import SimulatedNodeAgents
 from heliostat.embedded.controllers.nodes.pod_agents import SimulatedPodAgents
 from heliostat.embedded.controllers.nodes.simulation import Simulation
+from heliostat.embedded.controllers.pod_garbage.lost_nodes import LostPods, NodeQuarantine, NodeSearch
+from heliostat.embedded.controllers.pod_garbage.reconcilers import FinishedPods, PodGarbage
 from heliostat.embedded.controllers.replicasets.reconciler import ReplicaSetReconciler
 from heliostat.embedded.controllers.scheduler.controller import Scheduler
 from heliostat.embedded.controllers.service_accounts.reconcilers import (
@@ -100,6 +102,16 @@ def add_scheduling(host: Host) -> None:
     host.add(Scheduler(host.caches))
     host.add(NodeHealth(host.caches))
     host.add(TaintEviction(host.caches))
+
+
+def add_pod_garbage(host: Host, client: Client) -> None:
+    """Pods that nobody else would end."""
+    _declare(host)
+    lost = LostPods(host.caches)
+    host.effects[NodeSearch.effect] = NodeSearch(client, lost).carry_out
+    host.add(NodeQuarantine(host.caches, lost))
+    host.add(PodGarbage(host.caches, lost))
+    host.add(FinishedPods(host.caches))
 
 
 def add_simulated_nodes(host: Host, simulation: Simulation) -> None:

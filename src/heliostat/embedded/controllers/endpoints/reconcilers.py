@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from heliostat.embedded.controllers.child_names import Departures
 from heliostat.embedded.controllers.endpoints.building import CONTROLLER, MANAGED_BY, SERVICE_NAME
 from heliostat.embedded.controllers.endpoints.endpoints import EndpointsView, is_ours, plan_endpoints, plan_leftover
+from heliostat.embedded.controllers.endpoints.selections import Selections
 from heliostat.embedded.controllers.endpoints.slices import SliceView, plan_slices
 from heliostat.embedded.controllers.views.endpoint_slices import ENDPOINT_SLICES, EndpointSlice
 from heliostat.embedded.controllers.views.endpoints import ENDPOINTS, ENDPOINTS_TYPE
@@ -13,7 +14,6 @@ from heliostat.embedded.controllers.views.pods import PODS, Pod
 from heliostat.embedded.controllers.views.services import SERVICE, SERVICES, Service
 from heliostat.kube.objects import Key
 from heliostat.kube.plan import Plan
-from heliostat.runtime.cache import Cache
 from heliostat.runtime.caches import Caches
 from heliostat.runtime.reconciler import Source, Subject, itself, subject_of
 
@@ -26,6 +26,7 @@ class EndpointSliceReconciler:
         self._pods = caches.of(PODS)
         self._nodes = caches.of(NODES)
         self._slices = caches.of(ENDPOINT_SLICES)
+        self._selections = Selections(self._services, self._pods)
         self._by_service = self._slices.add_index(_service_of)
         self._departures = Departures(self._slices)
         self._services.subscribe(self._forget)
@@ -33,7 +34,7 @@ class EndpointSliceReconciler:
     def sources(self) -> Sequence[Source]:
         return (
             Source(self._services, itself),
-            Source(self._pods, services_of_pods(self._services)),
+            Source(self._pods, services_of_pods(self._selections)),
             Source(self._slices, _named_service),
             Source(self._nodes, self._services_on),
         )
@@ -48,7 +49,7 @@ class EndpointSliceReconciler:
             return Plan()
         slices = tuple(item for item in self._by_service.at(str(key)) if not item.metadata.is_terminating)
         departed = self._departures.of(service.metadata.uid)
-        pods = selected_pods(self._pods, service)
+        pods = self._selections.pods_of(service)
         return plan_slices(SliceView(service, pods, slices, lambda name: self._nodes.get(Key("", name)), departed))
 
     def _services_on(self, before: Node | None, after: Node | None) -> Iterable[Key]:
@@ -57,8 +58,8 @@ class EndpointSliceReconciler:
             return ()
         node = after or before
         name = node.metadata.name if node is not None else ""
-        keys_of = services_of_pods(self._services)
-        return dict.fromkeys(key for pod in self._pods if pod.spec.node_name == name for key in keys_of(None, pod))
+        pods = (pod for pod in self._pods if pod.spec.node_name == name)
+        return dict.fromkeys(key for pod in pods for key in self._selections.services_of(pod))
 
     def _forget(self, before: Service | None, after: Service | None) -> None:
         if before is not None and after is None:
@@ -72,11 +73,12 @@ class EndpointsReconciler:
         self._services = caches.of(SERVICES)
         self._pods = caches.of(PODS)
         self._endpoints = caches.of(ENDPOINTS)
+        self._selections = Selections(self._services, self._pods)
 
     def sources(self) -> Sequence[Source]:
         return (
             Source(self._services, itself),
-            Source(self._pods, services_of_pods(self._services)),
+            Source(self._pods, services_of_pods(self._selections)),
             Source(self._endpoints, itself),
         )
 
@@ -91,26 +93,18 @@ class EndpointsReconciler:
     def plan(self, key: Key, now: float) -> Plan:  # noqa: ARG002  the reconcilers' common shape
         service, known = self._services.get(key), self._endpoints.get(key)
         if service is not None:
-            return plan_endpoints(EndpointsView(service, selected_pods(self._pods, service), known))
+            return plan_endpoints(EndpointsView(service, self._selections.pods_of(service), known))
         return plan_leftover(known) if known is not None and is_ours(known) else Plan()
 
 
-def selected_pods(pods: Cache[Pod], service: Service) -> tuple[Pod, ...]:
-    found = (pod for pod in pods.in_namespace(service.metadata.namespace) if service.selects(pod.metadata.labels))
-    return tuple(sorted(found, key=lambda pod: pod.metadata.name))
-
-
-def services_of_pods(services: Cache[Service]) -> Callable[[Pod | None, Pod | None], Iterable[Key]]:
+def services_of_pods(selections: Selections) -> Callable[[Pod | None, Pod | None], Iterable[Key]]:
     """The Services that select a Pod whose endpoint may read differently now."""
 
     def keys_of(before: Pod | None, after: Pod | None) -> Iterable[Key]:
         if before is not None and after is not None and _facts_of(before) == _facts_of(after):
             return ()
-        pods = [pod for pod in (before, after) if pod is not None]
-        candidates = services.in_namespace(pods[0].metadata.namespace) if pods else []
-        return [
-            service.metadata.key for service in candidates if any(service.selects(pod.metadata.labels) for pod in pods)
-        ]
+        pods = (pod for pod in (before, after) if pod is not None)
+        return dict.fromkeys(key for pod in pods for key in selections.services_of(pod))
 
     return keys_of
 

@@ -11,6 +11,8 @@ from heliostat.embedded.controllers.views.nodes import Node, Taint
 from heliostat.embedded.controllers.views.pods import Pod
 from heliostat.kube.timestamps import parse_timestamp
 
+DISRUPTION_TARGET = "DisruptionTarget"
+
 
 class Stay(Struct, frozen=True):
     """``seconds``: until it must go; None: it may stay for good."""
@@ -24,13 +26,18 @@ class Leave(Struct, frozen=True):
 
 def decide_eviction(pod: Pod, node: Node, now: float) -> Stay | Leave:
     taints = no_execute_taints(node)
-    if not taints or pod.metadata.is_terminating:
+    if not taints or _is_leaving(pod):
         return Stay()
     limit = seconds_to_stay(taints, pod.spec.tolerations)
     if limit == FOREVER:
         return Stay()
     left = _put_on(taints, now) + limit - now
     return Stay(left) if left > 0 and limit > 0 else Leave()
+
+
+def _is_leaving(pod: Pod) -> bool:
+    """It was told to go and why; one that is going for another reason is still told."""
+    return pod.metadata.is_terminating and any(found.type == DISRUPTION_TARGET for found in pod.status.conditions)
 
 
 def no_execute_taints(node: Node) -> tuple[Taint, ...]:

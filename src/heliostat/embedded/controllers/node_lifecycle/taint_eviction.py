@@ -2,7 +2,12 @@
 
 from collections.abc import Iterable, Sequence
 
-from heliostat.embedded.controllers.node_lifecycle.eviction import Stay, decide_eviction, no_execute_taints
+from heliostat.embedded.controllers.node_lifecycle.eviction import (
+    DISRUPTION_TARGET,
+    Stay,
+    decide_eviction,
+    no_execute_taints,
+)
 from heliostat.embedded.controllers.pod_conditions import condition_trees, set_conditions
 from heliostat.embedded.controllers.views.nodes import NODES, Node
 from heliostat.embedded.controllers.views.pods import POD, PODS, Pod, PodCondition
@@ -13,7 +18,7 @@ from heliostat.runtime.caches import Caches
 from heliostat.runtime.reconciler import Source, Subject, subject_of
 
 _TARGET = PodCondition(
-    "DisruptionTarget", "True", "DeletionByTaintManager", "Taint manager: deleting due to NoExecute taint"
+    DISRUPTION_TARGET, "True", "DeletionByTaintManager", "Taint manager: deleting due to NoExecute taint"
 )
 
 

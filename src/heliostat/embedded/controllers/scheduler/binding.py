@@ -10,7 +10,7 @@ from heliostat.embedded.controllers.scheduler.verdicts import shorten_note
 from heliostat.embedded.controllers.views.pods import BINDING, POD, Pod, PodCondition
 from heliostat.embedded.controllers.views.volume_claims import CLAIM, Claim
 from heliostat.embedded.controllers.volumes.marks import SELECTED_NODE
-from heliostat.kube.plan import Create, Delete, Event, JsonObject, Patch, Plan, Ref, Report, Stage, Wait
+from heliostat.kube.plan import Create, Delete, Event, JsonObject, Patch, Plan, Ref, Regarded, Report, Stage, Wait
 from heliostat.kube.timestamps import format_timestamp
 
 _BIND_FAILED = 'binding rejected: running Bind plugin "DefaultBinder"'
@@ -55,9 +55,7 @@ def plan_refusal(pod: Pod, message: str, nominated: str, victims: Iterable[Pod],
     own = (_patch_status(pod, status, "people ask why it waits"),) if status else ()
     leaving = [victim for victim in victims if not victim.metadata.is_terminating]
     mark = tuple([_mark_victim(victim, pod, now) for victim in leaving])
-    remove = tuple(
-        [Delete(_ref(victim), victim.metadata.uid, f"makes room for {pod.metadata.key}") for victim in leaving]
-    )
+    remove = tuple([_remove_victim(victim, pod, nominated) for victim in leaving])
     stages = (Stage("status", own), Stage("mark", mark), Stage("preempt", remove, needs=("status", "mark")))
     return Plan(tuple(stage for stage in stages if stage.actions), events=(told,))
 
@@ -84,6 +82,17 @@ def _mark_victim(victim: Pod, pod: Pod, now: float) -> Patch:
     target = PodCondition("DisruptionTarget", "True", "PreemptionByScheduler", message)
     conditions = set_conditions(victim, (target,), format_timestamp(now))
     return _patch_status(victim, {"conditions": condition_trees(conditions)}, f"makes room for {pod.metadata.key}")
+
+
+def _remove_victim(victim: Pod, pod: Pod, node: str) -> Delete:
+    note = f"Preempted by pod {pod.metadata.uid} on node {node}"
+    told = Event("Normal", "Preempted", "Preempting", note, about=_regarded(victim), related=_regarded(pod))
+    because = f"makes room for {pod.metadata.key}"
+    return Delete(_ref(victim), victim.metadata.uid, because, report=Report(success=told))
+
+
+def _regarded(pod: Pod) -> Regarded:
+    return Regarded(_ref(pod), pod.metadata.uid, pod.metadata.resource_version)
 
 
 def _patch_status(pod: Pod, status: JsonObject, because: str) -> Patch:
