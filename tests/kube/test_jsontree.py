@@ -193,3 +193,18 @@ def test_law_nothing_differs_from_itself(tree: JsonObject) -> None:
 @pytest.mark.parametrize(("old", "new"), [(1, 1.0), (1, True), (0, False), ([1], [1.0])])
 def test_a_change_of_type_is_a_difference(old: Any, new: Any) -> None:
     assert exact(diff_merge_patch({"a": old}, {"a": new})) == exact({"a": new})
+
+
+def reorder_keys(tree: Any) -> Any:
+    if isinstance(tree, dict):
+        return {key: reorder_keys(value) for key, value in reversed(tree.items())}
+    return [reorder_keys(item) for item in tree] if isinstance(tree, list) else tree
+
+
+@given(objects)
+def test_law_the_order_of_keys_is_no_difference(tree: JsonObject) -> None:
+    assert diff_merge_patch(tree, reorder_keys(tree)) == {}
+
+
+def test_the_order_of_keys_inside_lists_is_no_difference() -> None:
+    assert diff_merge_patch({"rules": [{"host": "a", "path": "/"}]}, {"rules": [{"path": "/", "host": "a"}]}) == {}

@@ -23,6 +23,7 @@ from heliostat.kube.resource_types import ResourceType, ResourceTypes
 from heliostat.runtime.client import Client
 from heliostat.runtime.errors import ApiError
 from heliostat.runtime.host import Host, HostSettings, Surroundings
+from heliostat.runtime.program import Program
 from heliostat.runtime.reconciler import Subject
 from heliostat.testing.faults import Faults
 
@@ -117,7 +118,7 @@ async def eventually(test: Callable[[], bool], seconds: float = 120.0) -> None:
 
 
 @asynccontextmanager
-async def running(host: Host) -> AsyncIterator[None]:
+async def running(host: Host | Program) -> AsyncIterator[None]:
     stop = asyncio.Event()
     task = asyncio.create_task(host.run(stop))
     try:

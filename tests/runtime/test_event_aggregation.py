@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliostat.kube.plan import Event, Ref
+from heliostat.kube.plan import Event, Ref, Regarded
 from heliostat.runtime.event_aggregation import EventBook, EventSettings, Moment, Series, build_event, name_of
 from heliostat.runtime.reconciler import Subject
 
@@ -122,3 +122,13 @@ def test_texts_that_are_too_long_are_cut() -> None:
     assert len(tree["note"].encode()) <= 1024
     assert tree["note"].endswith("ü...")
     assert (len(tree["reason"]), len(tree["action"]), len(tree["reportingInstance"])) == (128, 128, 128)
+
+
+def test_an_event_names_what_it_is_about_and_what_has_to_do_with_it() -> None:
+    other = Regarded(Ref("v1", "Pod", "default", "b"), "uid-2", "13")
+    event = Event("Normal", "Preempted", "Preempting", "Preempted by pod uid-2", related=other)
+    tree = build_event(Series("scheduler", POD, event, at(0)), "here")
+    pod = {"apiVersion": "v1", "kind": "Pod", "namespace": "default"}
+    assert tree["regarding"] == {**pod, "name": "a", "uid": "uid-1", "resourceVersion": "12"}
+    assert tree["related"] == {**pod, "name": "b", "uid": "uid-2", "resourceVersion": "13"}
+    assert "related" not in build_event(Series("job", POD, CREATED, at(0)), "here")

@@ -10,7 +10,7 @@ import pytest
 
 from heliostat.runtime import health_server
 from heliostat.runtime.health import Health
-from heliostat.runtime.health_server import HealthServer, HealthServerError
+from heliostat.runtime.health_server import METRICS, PROBES, HealthServer, HealthServerError, Served
 from heliostat.runtime.loop_lag import LoopPulse, SliceWatch, SlowSliceError
 from heliostat.runtime.metrics import Registry
 from heliostat.runtime.side_thread import SideThread
@@ -133,6 +133,28 @@ def test_the_pages_over_a_real_socket() -> None:
 
 
 @pytest.mark.parametrize(
+    ("pages", "served", "others"),
+    [(PROBES, "/healthz", "/metrics"), (METRICS, "/metrics", "/readyz")],
+    ids=["probes", "metrics"],
+)
+def test_an_address_may_serve_some_pages_only(pages: tuple[str, ...], served: str, others: str) -> None:
+    async def scenario() -> None:
+        async with HealthServer(Health(), Registry(), Served(pages=pages)) as server:
+            assert (await get(server.port, served))[0] == 200
+            assert await get(server.port, others) == (404, f"there are only {', '.join(pages)}\n")
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize(
+    ("host", "url"),
+    [("127.0.0.1", "http://127.0.0.1:80"), ("", "http://0.0.0.0:80"), ("::1", "http://[::1]:80")],
+)
+def test_where_it_is_served_is_shown_as_an_address(host: str, url: str) -> None:
+    assert Served(host=host).url(80) == url
+
+
+@pytest.mark.parametrize(
     ("request_bytes", "status"),
     [
         (b"POST /livez HTTP/1.1\r\n\r\n", 405),
@@ -189,7 +211,7 @@ def test_an_address_in_use_is_said_clearly() -> None:
     async def scenario() -> None:
         async with serving(Health()) as port:
             with pytest.raises(HealthServerError, match=rf"cannot serve .* 127\.0\.0\.1:{port}.*choose another"):
-                await HealthServer(Health(), Registry(), port=port).start()
+                await HealthServer(Health(), Registry(), Served(port=port)).start()
 
     asyncio.run(scenario())
 

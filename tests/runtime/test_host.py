@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from heliostat.kube.objects import Key, Object
-from heliostat.kube.plan import Create, Delete, Event, Plan, Ref, Report, Stage
+from heliostat.kube.plan import Create, Delete, Event, Plan, Ref, Regarded, Report, Stage
 from heliostat.runtime.cache import CachedKind
 from heliostat.runtime.caches import Caches
 from heliostat.runtime.errors import AmbiguousError, InvalidError
@@ -79,7 +79,9 @@ class Children:
         return Create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}, "missing", report)
 
     def _delete(self, child: Object) -> Delete:
-        return Delete(Ref("v1", "ConfigMap", "default", child.metadata.name), child.metadata.uid, "too many")
+        ref = Ref("v1", "ConfigMap", "default", child.metadata.name)
+        told = Event("Normal", "Gone", "Delete", "too many", about=Regarded(ref, child.metadata.uid))
+        return Delete(ref, child.metadata.uid, "too many", report=Report(success=told))
 
 
 @asynccontextmanager
@@ -102,6 +104,18 @@ def children(server: SmallServer, name: str = "parent") -> int:
     return sum(found.startswith(f"{name}-") for found in server.names())
 
 
+def test_an_event_may_be_about_another_object() -> None:
+    async def scenario() -> None:
+        async with prepared() as (server, notebook, host, _controller), running(host):
+            await server.client.create(CONFIG_MAP, parent(2))
+            await eventually(lambda: children(server) == 2)
+            await annotate(server, 1)
+            await eventually(lambda: children(server) == 1)
+            await eventually(lambda: "parent-1 Gone too many" in notebook.events)
+
+    run_virtual(scenario())
+
+
 @pytest.mark.parametrize("streaming", [True, False], ids=["streaming", "pages"])
 def test_a_change_becomes_a_plan_and_a_plan_becomes_writes(streaming: bool) -> None:
     async def scenario() -> None:
@@ -119,7 +133,7 @@ def test_a_change_becomes_a_plan_and_a_plan_becomes_writes(streaming: bool) -> N
                 await annotate(server, 1)
                 await eventually(lambda: children(server) == 1)
             assert notebook.failures == []
-            assert [event.split()[1] for event in notebook.events] == ["Made"] * 3
+            assert [event.split()[1] for event in notebook.events] == ["Made"] * 3 + ["Gone"] * 2
 
     run_virtual(scenario())
 

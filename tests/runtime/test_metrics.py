@@ -4,15 +4,12 @@ import math
 import threading
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from heliostat.kube.objects import Key
-from heliostat.kube.plan import Create, Plan
 from heliostat.runtime import metrics
-from heliostat.runtime.client import Exchange
-from heliostat.runtime.errors import ConflictError
-from heliostat.runtime.fence import LeaseFence
-from heliostat.runtime.loop_metrics import LoopMetrics, QueueReading, WatchReading
-from heliostat.runtime.metrics import MetricError, Registry
+from heliostat.runtime.metrics import Description, MetricError, Registry
+from runtime.exposition import parse
 
 
 def test_text_of_every_type() -> None:
@@ -118,42 +115,30 @@ def test_threads_lose_no_count() -> None:
     assert (counter.value(), histogram.count("y")) == (8000, 8000)
 
 
-def test_what_the_loop_tells() -> None:
-    loop = LoopMetrics(Registry())
-    key = Key("default", "a")
-    loop.reconciled("job", key, "written", 0.02)
-    loop.planned("job", key, Plan())
-    loop.failed("job", key, ConflictError(409, "Conflict", "changed"))
-    action = Create({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}}, because="missing")
-    loop.written(action, None)
-    loop.written(action, ConflictError(409, "Conflict", "changed"))
-    loop.exchanged(Exchange("get", "pods", "200", 0.004, 0.0))
-    loop.waited("job")(0.2)
-    loop.told("created")
-    loop.read_queues(lambda: [QueueReading("job", depth=4, adds=10, retries=1)])
-    loop.read_watches(lambda: [WatchReading("pods", 12, 4096, 1.5, restarts=2, silences=1)])
-    fence = LeaseFence(lambda: 100.0)
-    fence.open(107.0)
-    loop.read_lease("operator", fence)
-    loop.lease_losses.inc("operator")
-    text = loop.registry.render()
-    for line in (
-        'controller_runtime_reconcile_total{controller="job",result="written"} 1.0',
-        'controller_runtime_reconcile_errors_total{controller="job",error="ConflictError"} 1.0',
-        'controller_runtime_reconcile_time_seconds_count{controller="job"} 1.0',
-        'heliostat_writes_total{action="create",because="missing",result="success"} 1.0',
-        'heliostat_writes_total{action="create",because="missing",result="ConflictError"} 1.0',
-        'rest_client_requests_total{method="get",resource="pods",code="200"} 1.0',
-        'rest_client_request_duration_seconds_sum{method="get",resource="pods"} 0.004',
-        'workqueue_queue_duration_seconds_count{name="job"} 1.0',
-        'workqueue_depth{name="job"} 4.0',
-        'workqueue_retries_total{name="job"} 1.0',
-        'heliostat_cache_objects{resource="pods"} 12.0',
-        'heliostat_watch_idle_seconds{resource="pods"} 1.5',
-        'heliostat_watch_silences_total{resource="pods"} 1.0',
-        'heliostat_events_total{result="created"} 1.0',
-        'leader_election_master_status{name="operator"} 1.0',
-        'heliostat_lease_seconds_left{name="operator"} 7.0',
-        'heliostat_lease_lost_total{name="operator"} 1.0',
-    ):
-        assert line in text.splitlines()
+def test_metrics_describe_themselves() -> None:
+    registry = Registry()
+    registry.histogram("time_seconds", "Time.", "verb")
+    registry.read_counter("bytes_total", "Bytes.", read=lambda: {(): 1.0})
+    assert registry.describe() == [
+        Description("time_seconds", "histogram", ("verb",), "Time."),
+        Description("bytes_total", "counter", (), "Bytes."),
+    ]
+
+
+@given(
+    value=st.floats(),
+    labels=st.dictionaries(st.from_regex(r"[a-km-z][a-z0-9_]{0,8}", fullmatch=True), st.text(), max_size=4),
+    observed=st.lists(st.floats(0, 100), max_size=9),
+)
+def test_whatever_is_told_can_be_read_back(value: float, labels: dict[str, str], observed: list[float]) -> None:
+    registry = Registry()
+    registry.gauge("g", "A \\ gauge\nof two lines.", *labels).set(value, *labels.values())
+    histogram = registry.histogram("h_seconds", "H.", *labels, buckets=(0.5, 10.0))
+    for seconds in observed:
+        histogram.observe(seconds, *labels.values())
+    families = parse(registry.render())
+    (sample,) = families["g"].samples
+    assert dict(sample.labels) == labels
+    assert sample.value == value or math.isnan(value)
+    counts = [sample.value for sample in families["h_seconds"].samples if sample.name.endswith("_count")]
+    assert counts == ([len(observed)] if observed or not labels else [])

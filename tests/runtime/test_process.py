@@ -12,6 +12,7 @@ import pytest
 from heliostat.runtime.client import Client
 from heliostat.runtime.connection import Connection
 from heliostat.runtime.errors import FencedError
+from heliostat.runtime.health_server import METRICS, PROBES, Served
 from heliostat.runtime.kubeconfig import load_connection
 from heliostat.runtime.lease import LEASE
 from heliostat.runtime.lease_decisions import LeaseSettings
@@ -45,14 +46,17 @@ def connector(kubeconfig: Path) -> Callable[[], Connection]:
     return lambda: load_connection([kubeconfig], {})
 
 
-def play(server: ApiServer, work: Work, settings: ProcessSettings) -> tuple[int, list[str]]:
+def play(
+    server: ApiServer, work: Work, settings: ProcessSettings, prepare: Work | None = None
+) -> tuple[int, list[str]]:
     """The exit code, and what was announced."""
     said: list[str] = []
 
     async def run() -> int:
         async with asyncio.timeout(60):
             connect = connector(server.kubeconfig)
-            return await run_process(connect, work, settings, log=Log("test"), announce=said.append)
+            log = Log("test")
+            return await run_process(connect, work, settings, log=log, announce=said.append, prepare=prepare)
 
     return asyncio.run(run()), said
 
@@ -96,6 +100,45 @@ def test_alone_the_work_waits_until_writes_of_a_dead_process_have_landed(server:
     started = time.monotonic()
     play(server, work, ALONE)
     assert begun[0] - started >= REQUEST_SECONDS
+
+
+def test_what_has_to_be_true_before_is_waited_for_without_the_lease(server: ApiServer) -> None:
+    steps: list[str] = []
+
+    async def prepare(place: Workplace) -> None:
+        assert place.fence is not None
+        assert not place.fence.is_open
+        steps.append("prepared")
+
+    async def work(place: Workplace) -> None:
+        assert place.fence is not None
+        assert place.fence.is_open
+        steps.append("worked")
+
+    assert play(server, work, ELECTED, prepare)[0] == STOPPED
+    assert steps == ["prepared", "worked"]
+
+
+@both
+def test_told_to_stop_while_it_prepares_it_stops_in_peace(server: ApiServer, settings: ProcessSettings) -> None:
+    async def prepare(_place: Workplace) -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+        await asyncio.Event().wait()
+
+    async def work(_place: Workplace) -> None:
+        raise AssertionError("nobody should work")
+
+    assert play(server, work, settings, prepare)[0] == STOPPED
+
+
+def test_each_address_is_announced_under_its_name(server: ApiServer) -> None:
+    serves = (Served("metrics", pages=METRICS), Served("health", pages=PROBES))
+
+    async def work(_place: Workplace) -> None:
+        pass
+
+    said = play(server, work, ProcessSettings(request_seconds=REQUEST_SECONDS, serves=serves))[1]
+    assert [text.partition(" ")[0] for text in said] == ["metrics:", "health:"]
 
 
 def test_told_to_stop_before_it_began_the_work_never_begins(server: ApiServer) -> None:

@@ -119,7 +119,23 @@ def test_other_failures_go_on_from_where_they_were() -> None:
     subject = watching(10)
     subject.failed(UnavailableError("connection refused"))
     assert subject.next() == Pause(1.0)
+    assert subject.next() == OpenWatch(10, is_proof=True)
+
+
+@pytest.mark.parametrize("proof", ["its end", "a bookmark"])
+def test_the_first_watch_after_a_failure_is_short_until_something_is_heard(proof: str) -> None:
+    subject = watching(10)
     assert subject.next() == OpenWatch(10)
+    for _ in range(2):
+        subject.failed(UnavailableError("nothing was heard"))
+        subject.next()
+        assert subject.next() == OpenWatch(10, is_proof=True)
+    if proof == "its end":
+        subject.ended()
+        assert subject.next() == OpenWatch(10)
+    else:
+        subject.bookmark(11, ends_initial=False)
+        assert subject.next() == OpenWatch(11)
 
 
 def test_waits_grow_up_to_a_limit_and_any_progress_forgets_them() -> None:

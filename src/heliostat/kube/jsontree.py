@@ -36,6 +36,7 @@ _LONGEST_INT = 20  # characters; anything longer is out of range, whatever its d
 _SPACE = re.compile(r"[ \t\n\r]*")
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 _encoder = msgspec.json.Encoder()
+_sorting_encoder = msgspec.json.Encoder(order="deterministic")
 
 
 def copy_tree(tree: Any) -> Any:
@@ -180,5 +181,5 @@ def diff_merge_patch(old: JsonObject, new: JsonObject) -> JsonObject:
 
 
 def _is_same(left: Any, right: Any) -> bool:
-    """Equal as JSON: 1, 1.0 and true are three values."""
-    return left == right and _encoder.encode(left) == _encoder.encode(right)
+    """Equal as JSON: 1, 1.0 and true are three values; the order of keys says nothing, also inside lists."""
+    return left == right and _sorting_encoder.encode(left) == _sorting_encoder.encode(right)

@@ -45,13 +45,23 @@ class Random(Struct, frozen=True, tag=True):
     bytes: int
 
 
+class Regarded(Struct, frozen=True):
+    """An object that an event tells of."""
+
+    ref: Ref
+    uid: str
+    resource_version: str = ""
+
+
 class Event(Struct, frozen=True):
-    """An ``events.k8s.io/v1`` event about the planned object."""
+    """An ``events.k8s.io/v1`` event, about the planned object unless it names another."""
 
     type: str  # Normal or Warning
     reason: str
     action: str
     note: str
+    about: Regarded | None = None
+    related: Regarded | None = None  # a second object that has to do with it
 
 
 class Report(Struct, frozen=True):
@@ -133,6 +143,7 @@ class Effect(Struct, frozen=True):
     payload: JsonObject
     idempotency_key: str
     because: str
+    report: Report = SILENT
 
 
 Action: TypeAlias = Create | Patch | Replace | Delete | WriteStatus | Effect

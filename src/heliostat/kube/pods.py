@@ -13,26 +13,26 @@ from msgspec import Struct
 from heliostat.kube.jsontree import JsonObject, drop_nulls
 
 
-class Waiting(Struct, frozen=True):
+class Waiting(Struct, frozen=True, gc=False):
     reason: str = ""
     message: str = ""
 
 
-class Running(Struct, frozen=True, rename="camel"):
-    started_at: str = ""
+class Running(Struct, frozen=True, gc=False, rename="camel"):
+    started_at: str | None = None
 
 
-class Terminated(Struct, frozen=True, rename="camel"):
+class Terminated(Struct, frozen=True, gc=False, rename="camel"):
     exit_code: int = 0
     signal: int = 0
     reason: str = ""
     message: str = ""
-    started_at: str = ""
-    finished_at: str = ""
+    started_at: str | None = None  # a time that nobody knows is null: of a container that was lost, say
+    finished_at: str | None = None
     container_id: str = msgspec.field(default="", name="containerID")
 
 
-class ContainerState(Struct, frozen=True):
+class ContainerState(Struct, frozen=True, gc=False):
     """At most one is set; none means the kubelet has not said anything yet."""
 
     waiting: Waiting | None = None
@@ -40,7 +40,7 @@ class ContainerState(Struct, frozen=True):
     terminated: Terminated | None = None
 
 
-class ContainerStatus(Struct, frozen=True, rename="camel"):
+class ContainerStatus(Struct, frozen=True, gc=False, rename="camel"):
     name: str
     ready: bool = False
     restart_count: int = 0
@@ -48,12 +48,12 @@ class ContainerStatus(Struct, frozen=True, rename="camel"):
     last_state: ContainerState = ContainerState()
 
 
-class PodCondition(Struct, frozen=True, rename="camel"):
+class PodCondition(Struct, frozen=True, gc=False, rename="camel"):
     type: str
     status: str = ""
     reason: str = ""
     message: str = ""
-    last_transition_time: str = ""
+    last_transition_time: str | None = None
 
 
 class PodView(Struct, frozen=True, kw_only=True):
@@ -101,17 +101,21 @@ class _Metadata(Struct, rename="camel"):
     owner_references: list[_Owner] = []
 
 
-class _Container(Struct):
+class ContainerName(Struct, frozen=True, gc=False):
     name: str = ""
 
 
-class _Spec(Struct, rename="camel"):
+class PodSpec(Struct, frozen=True, gc=False, rename="camel"):
+    """The part of a Pod's spec that decisions read."""
+
     restart_policy: str = ""
     node_name: str = ""
-    containers: list[_Container] = []
+    containers: tuple[ContainerName, ...] = ()
 
 
-class _Status(Struct, rename="camel"):
+class PodStatus(Struct, frozen=True, gc=False, rename="camel"):
+    """The part of a Pod's status that decisions read."""
+
     phase: str = ""
     reason: str = ""
     message: str = ""
@@ -123,8 +127,8 @@ class _Status(Struct, rename="camel"):
 
 class _Pod(Struct):
     metadata: _Metadata = msgspec.field(default_factory=_Metadata)
-    spec: _Spec = msgspec.field(default_factory=_Spec)
-    status: _Status = msgspec.field(default_factory=_Status)
+    spec: PodSpec = PodSpec()
+    status: PodStatus = PodStatus()
 
 
 def view_pod(tree: JsonObject) -> PodView:

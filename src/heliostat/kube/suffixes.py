@@ -6,14 +6,14 @@ The same facts give the same name, so a repeated create collides with the first 
 import hashlib
 
 _ALPHABET = "bcdfghjklmnpqrstvwxz2456789"  # no vowels: no words; no 0, 1, 3: nothing to mistake
-_LENGTH = 5
+SUFFIX_LENGTH = 5
 
 
 def derive_suffix(*facts: str) -> str:
     digest = hashlib.sha256("\0".join(facts).encode()).digest()
     number = int.from_bytes(digest[:8], "big")
     characters = []
-    for _ in range(_LENGTH):
+    for _ in range(SUFFIX_LENGTH):
         number, index = divmod(number, len(_ALPHABET))
         characters.append(_ALPHABET[index])
     return "".join(characters)

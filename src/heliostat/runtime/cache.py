@@ -7,17 +7,24 @@ server wrote up to it is here. Objects are frozen, so nobody can change the cach
 
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Iterator
-from typing import Generic, TypeAlias, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from msgspec import Struct
 
-from heliostat.kube.objects import Key, Object
+from heliostat.kube.objects import Key, Metadata, Object
 from heliostat.kube.resource_types import ResourceType
 
 T = TypeVar("T", bound=Object)
 
 IndexKeys: TypeAlias = Callable[[T], Collection[str]]
 Changed: TypeAlias = Callable[[T | None, T | None], None]  # before, after
+
+
+class Unreadable(Struct, frozen=True):
+    """An object of another shape than the one decided on; of its metadata at least we can be sure."""
+
+    metadata: Metadata
+    problem: str
 
 
 class CachedKind(Struct, Generic[T], frozen=True):
@@ -50,6 +57,9 @@ class Index(Generic[T]):
 
     def values(self) -> Iterator[str]:
         return iter(self._found)
+
+    def tables(self) -> list[dict[Any, Any]]:
+        return [self._found, *self._found.values()]
 
     def change(self, key: Key, before: T | None, after: T | None) -> None:
         old = self._keys_of(before) if before is not None else ()
@@ -84,6 +94,9 @@ class Cache(Generic[T]):
         self.kind = kind
         self.revision = 0
         self.synced = asyncio.Event()  # the first list is complete
+        self.answered = asyncio.Event()  # the first list is complete, or the server said that there is none to be had
+        self.refused = ""  # why the server gives us no view, in its words: what is here may be old
+        self.unreadable: dict[Key, Unreadable] = {}  # what is there and cannot be read: not the same as not there
         self.is_going_back = False  # while such a list is taken over: what it does not have may never have been gone
         self.histories = 1  # how many histories of the server we have lived through; a restored backup begins another
         self._items: dict[Key, T] = {}
@@ -135,6 +148,10 @@ class Cache(Generic[T]):
         for listener in self._listeners:
             listener(before, after)
 
+    def tables(self) -> list[dict[Any, Any]]:
+        """All that holds the objects together, to be weighed and not to be read. Any thread may ask."""
+        return [self._items, *(table for index in tuple(self._indexes) for table in index.tables())]
+
     def known_keys(self) -> list[Key]:
         return list(self._items)
 
@@ -151,6 +168,7 @@ class CacheWriter(Generic[T]):
             self._cache.histories += 1
         self._cache.is_going_back = went_back
         fresh = {item.metadata.key: item for item in items}
+        self._cache.unreadable.clear()
         self._advance(revision)
         for key in self._cache.known_keys():
             if key not in fresh:
@@ -160,16 +178,31 @@ class CacheWriter(Generic[T]):
             if known is None or known.metadata.resource_version != item.metadata.resource_version:
                 self._cache.change(key, item)
         self._cache.is_going_back = False
+        self._cache.refused = ""
         self._cache.synced.set()
+        self._cache.answered.set()
+
+    def refuse(self, why: str) -> None:
+        """The server answered that it does not show this: the resource is not served, or we may not see it."""
+        self._cache.refused = why
+        self._cache.answered.set()
 
     def put(self, item: T) -> None:
         self._advance(_revision_of(item))
+        self._cache.unreadable.pop(item.metadata.key, None)
         self._cache.change(item.metadata.key, item)
 
     def remove(self, item: Object) -> None:
         """``item`` is the last state, and its resourceVersion that of the deletion."""
         self._advance(_revision_of(item))
+        self._cache.unreadable.pop(item.metadata.key, None)
         self._cache.change(item.metadata.key, None)
+
+    def mark(self, found: Unreadable) -> None:
+        """It must not be decided on, and neither must its absence."""
+        key = found.metadata.key
+        self._cache.unreadable[key] = found
+        self._cache.change(key, None)
 
     def progress(self, revision: int) -> None:
         """A bookmark: nothing changed up to here that was not told."""
@@ -177,6 +210,7 @@ class CacheWriter(Generic[T]):
 
     def _advance(self, revision: int) -> None:
         self._cache.revision = revision
+        self._cache.refused = ""
 
 
 def _revision_of(item: Object) -> int:

@@ -12,6 +12,7 @@ T = TypeVar("T", bound=Object)
 class Caches:
     def __init__(self) -> None:
         self._caches: dict[CachedKind[Any], Cache[Any]] = {}
+        self._dispensable: set[CachedKind[Any]] = set()
 
     def of(self, kind: CachedKind[T]) -> Cache[T]:
         """The cache of this kind, made when first asked for."""
@@ -20,12 +21,26 @@ class Caches:
             found = self._caches[kind] = Cache(kind)
         return cast("Cache[T]", found)
 
+    def dispensable(self, kind: CachedKind[T]) -> Cache[T]:
+        """The same, for readers that can do without: they ask ``refused`` and ``synced`` before they believe it."""
+        self._dispensable.add(kind)
+        return self.of(kind)
+
+    async def wait(self) -> None:
+        """Until every cache is complete; one that can be done without may also have been refused."""
+        for cache in list(self._caches.values()):
+            await (cache.answered if cache.kind in self._dispensable else cache.synced).wait()
+
+    def needed(self) -> tuple[Cache[Any], ...]:
+        return tuple(cache for kind, cache in self._caches.items() if kind not in self._dispensable)
+
     def __iter__(self) -> Iterator[Cache[Any]]:
         return iter(self._caches.values())
 
     def drop(self, kind: CachedKind[T]) -> None:
         self._caches.pop(kind, None)
+        self._dispensable.discard(kind)
 
     @property
     def are_synced(self) -> bool:
-        return all(cache.synced.is_set() for cache in self._caches.values())
+        return all(cache.synced.is_set() for cache in self.needed())

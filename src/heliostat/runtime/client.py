@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Protocol, TypeAlias, TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from heliostat.kube.jsontree import JsonObject
 from heliostat.kube.resource_types import ResourceType
@@ -36,6 +36,10 @@ class Exchange(Struct, frozen=True):
     outcome: str  # the status code, or the name of the error
     seconds: float
     waited: float  # for a turn, before
+    method: str = "GET"
+    sent_bytes: int = 0
+    received_bytes: int = 0  # of a whole answer; those of a stream are counted by who reads it
+    is_retry: bool = False
 
 
 Observe: TypeAlias = Callable[[Exchange], None]
@@ -50,6 +54,7 @@ class _Purpose(Struct, frozen=True):
     verb: str
     resource: str
     lane: Lane
+    is_retry: bool = False
 
 
 class Client:
@@ -191,17 +196,18 @@ class Client:
                 pause = decide_retry(error, is_write=call.is_write, tries=tries, seconds_left=left)
                 if pause is None:
                     raise
+            purpose = structs.replace(purpose, is_retry=True)
             await asyncio.sleep(pause)
 
     async def _attempt(self, call: Call, purpose: _Purpose, deadline: float, send: _Send[A]) -> A:
         asked = self._clock()
         ticket = await self._enter(call, purpose.lane, deadline)
-        outcome, verdict = "Cancelled", Verdict.UNKNOWN
+        outcome, verdict, received = "Cancelled", Verdict.UNKNOWN, 0
         try:
             if call.is_write and self._fence is not None:
                 self._fence.check()
             answer = await send(call, deadline - self._clock())
-            status = answer.status if isinstance(answer, Reply) else 200
+            status, received = (answer.status, len(answer.body)) if isinstance(answer, Reply) else (200, 0)
             outcome, verdict = str(status), _verdict_of(status)
         except ApiError as error:
             is_late = isinstance(error, AmbiguousError) and self._clock() >= deadline - _TIMER_SLACK
@@ -209,7 +215,7 @@ class Client:
             raise
         finally:
             self.limiter.leave(ticket, verdict)
-            self._tell(purpose, outcome, asked, ticket)
+            self._tell(call, purpose, outcome, received, asked, ticket)
         return answer
 
     async def _enter(self, call: Call, lane: Lane, deadline: float) -> Ticket:
@@ -220,10 +226,22 @@ class Client:
             shown = f"{self.limiter.in_flight} requests are under way and {self.limiter.waiting} wait"
             raise UnavailableError(f"{call}: not sent, no turn within {self.request_seconds:g} s: {shown}") from None
 
-    def _tell(self, purpose: _Purpose, outcome: str, asked: float, ticket: Ticket) -> None:
-        if self._observe is not None:
-            seconds, waited = self._clock() - ticket.started, ticket.started - asked
-            self._observe(Exchange(purpose.verb, purpose.resource, outcome, seconds, waited))
+    def _tell(self, call: Call, purpose: _Purpose, outcome: str, received: int, asked: float, ticket: Ticket) -> None:
+        if self._observe is None:
+            return
+        self._observe(
+            Exchange(
+                purpose.verb,
+                purpose.resource,
+                outcome,
+                seconds=self._clock() - ticket.started,
+                waited=ticket.started - asked,
+                method=call.method,
+                sent_bytes=len(call.body),
+                received_bytes=received,
+                is_retry=purpose.is_retry,
+            )
+        )
 
 
 def _body_of(reply: Reply) -> bytes:

@@ -66,3 +66,4 @@ class Connection(Struct, frozen=True, kw_only=True):
     skip_tls_verify: bool = False
     proxy: Hidden | None = None
     impersonation: tuple[tuple[str, str], ...] = ()  # headers
+    is_in_cluster: bool = False  # we are a Pod of it

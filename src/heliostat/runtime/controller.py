@@ -43,16 +43,21 @@ class Controller:
         workers: int,
         observer: Observer,
         after: Callable[[Key, Outcome], None] | None = None,
+        stopwatch: Callable[[], float] | None = None,
     ) -> None:
-        """``now`` is the wall clock; ``after`` hears how a plan ended, for reconcilers whose status tells it."""
+        """``now`` is the wall clock; ``after`` hears how a plan ended, for reconcilers whose status tells it.
+
+        ``stopwatch`` measures looks, in seconds; an event loop's own clock may stand still while its work is done.
+        """
         self.reconciler = reconciler
         self.queue = queue
+        self.workers = workers
         self._executor = executor
         self._freshness = freshness
         self._now = now
-        self._workers = workers
         self._observer = observer
         self._after = after
+        self._stopwatch = stopwatch
         self._writers: dict[Key, str] = {}
 
     def connect(self) -> None:
@@ -70,7 +75,7 @@ class Controller:
     async def run(self) -> None:
         """Until the queue is closed; work in hand is finished."""
         async with asyncio.TaskGroup() as group:
-            for _ in range(self._workers):
+            for _ in range(self.workers):
                 group.create_task(self._work())
 
     async def _work(self) -> None:
@@ -83,8 +88,8 @@ class Controller:
                     self.queue.done(key)
 
     async def _reconcile(self, key: Key) -> None:
-        loop = asyncio.get_running_loop()
-        begun = loop.time()
+        clock = self._stopwatch or asyncio.get_running_loop().time
+        begun = clock()
         try:
             result = await self._look(key)
         except ApiError as error:  # settling an earlier write
@@ -95,7 +100,7 @@ class Controller:
             self._observer.failed(self.reconciler.name, key, error)
             self.queue.retry(key)
             result = "bug"
-        self._observer.reconciled(self.reconciler.name, key, result, loop.time() - begun)
+        self._observer.reconciled(self.reconciler.name, key, result, clock() - begun)
 
     async def _look(self, key: Key) -> str:
         subject = self.reconciler.subject(key)

@@ -13,7 +13,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from heliostat.kube.jsontree import JsonObject
-from heliostat.kube.plan import Event
+from heliostat.kube.plan import Event, Ref
 from heliostat.kube.resource_types import ResourceType
 from heliostat.kube.timestamps import format_micro_timestamp
 from heliostat.runtime.reconciler import Subject
@@ -114,15 +114,7 @@ class EventBook:
 
 
 def build_event(series: Series, instance: str) -> JsonObject:
-    event, ref = series.event, series.subject.ref
-    regarding = {
-        "apiVersion": ref.api_version,
-        "kind": ref.kind,
-        "namespace": ref.namespace,
-        "name": ref.name,
-        "uid": series.subject.uid,
-        "resourceVersion": series.subject.resource_version,
-    }
+    event, subject = series.event, series.subject
     tree: JsonObject = {
         "apiVersion": EVENT.api_version,
         "kind": EVENT.kind,
@@ -132,11 +124,25 @@ def build_event(series: Series, instance: str) -> JsonObject:
         "reason": event.reason[:_LONGEST_WORD],
         "action": (event.action or event.reason)[:_LONGEST_WORD],
         "note": _cut(event.note),
-        "regarding": {name: text for name, text in regarding.items() if text},
+        "regarding": _reference(subject.ref, subject.uid, subject.resource_version),
         "reportingController": series.controller,
         "reportingInstance": instance[:_LONGEST_WORD],
     }
+    if (other := event.related) is not None:
+        tree["related"] = _reference(other.ref, other.uid, other.resource_version)
     return {**tree, **build_series(series)} if series.count > 1 else tree
+
+
+def _reference(ref: Ref, uid: str, resource_version: str) -> JsonObject:
+    parts = {
+        "apiVersion": ref.api_version,
+        "kind": ref.kind,
+        "namespace": ref.namespace,
+        "name": ref.name,
+        "uid": uid,
+        "resourceVersion": resource_version,
+    }
+    return {name: text for name, text in parts.items() if text}
 
 
 def build_series(series: Series) -> JsonObject:

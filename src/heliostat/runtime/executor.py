@@ -12,7 +12,9 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import Protocol
 
-from heliostat.kube.plan import SILENT, Action, Create, Delete, Event, Patch, Plan, Replace, Report, Stage
+import msgspec
+
+from heliostat.kube.plan import SILENT, Action, Create, Delete, Effect, Event, Patch, Plan, Replace, Report, Stage
 from heliostat.runtime.errors import ApiError
 from heliostat.runtime.outcome import Failure, Outcome
 from heliostat.runtime.reconciler import Subject
@@ -72,7 +74,7 @@ class Executor:
             failures += status_failures
         if plan.status is None or not status_failures:
             for event in plan.events:
-                self._recorder.record(subject, event)
+                self._record(subject, event)
         return Outcome(written, tuple(failures), tuple(blocked))
 
     async def _run_stage(self, subject: Subject, stage: Stage) -> list[Failure]:
@@ -114,12 +116,17 @@ class Executor:
             return
         if error is not None:
             text = str(error) if isinstance(error, ApiError) else f"internal error: {error}"
-            event = Event(event.type, event.reason, event.action, f"{event.note}{separator}{text}")
-        self._recorder.record(subject, event)
+            event = msgspec.structs.replace(event, note=f"{event.note}{separator}{text}")
+        self._record(subject, event)
+
+    def _record(self, subject: Subject, event: Event) -> None:
+        other = event.about
+        about = Subject(other.ref, other.uid, other.resource_version) if other is not None else subject
+        self._recorder.record(about, event)
 
 
 def _report_of(action: Action) -> Report:
-    return action.report if isinstance(action, Create | Patch | Replace | Delete) else SILENT
+    return action.report if isinstance(action, Create | Patch | Replace | Delete | Effect) else SILENT
 
 
 def _batches(actions: Sequence[Action], parallel: int, *, slow_start: bool) -> Iterator[Sequence[Action]]:

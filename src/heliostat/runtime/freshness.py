@@ -7,6 +7,7 @@ the write.
 """
 
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 from msgspec import Struct
@@ -17,6 +18,8 @@ from heliostat.kube.resource_types import ResourceType
 from heliostat.kube.selector_text import parse_selector
 from heliostat.runtime.cache import Cache
 from heliostat.runtime.caches import Caches
+
+_parse_once = lru_cache(maxsize=256)(parse_selector)  # asked with every write, and there are only so many caches
 
 
 class InvisibleWriteError(Exception):
@@ -140,4 +143,4 @@ def _shows(cache: Cache[Any], metadata: Metadata) -> bool:
     kind = cache.kind
     if kind.namespace and kind.namespace != metadata.namespace:
         return False
-    return not kind.label_selector or parse_selector(kind.label_selector).matches(metadata.labels)
+    return not kind.label_selector or _parse_once(kind.label_selector).matches(metadata.labels)

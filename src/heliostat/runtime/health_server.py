@@ -1,4 +1,4 @@
-"""A small HTTP server for probes and scrapes: /healthz, /livez, /readyz and /metrics, and nothing else.
+"""A small HTTP server for probes and scrapes: /healthz, /livez, /readyz and /metrics, or some of them.
 
 Rules: GET and HEAD only; a request is read within a time and a size, and only so many at once; every connection serves
 one request. It is meant for an event loop of its own (``side_thread``), so that it answers, and turns red, while the
@@ -13,6 +13,9 @@ from msgspec import Struct
 
 from heliostat.runtime.health import Health, Verdict
 from heliostat.runtime.metrics import CONTENT_TYPE, Registry
+
+PROBES: Final = ("/healthz", "/livez", "/readyz")
+METRICS: Final = ("/metrics",)
 
 _PLAIN: Final = "text/plain; charset=utf-8"
 _REASONS: Final = {
@@ -32,6 +35,19 @@ class HealthServerError(Exception):
     """It cannot listen."""
 
 
+class Served(Struct, frozen=True):
+    """Which pages are served where, under a name for people."""
+
+    name: str = "health"
+    host: str = "127.0.0.1"  # empty: every interface
+    port: int = 0  # 0: any free one
+    pages: tuple[str, ...] = (*PROBES, *METRICS)
+
+    def url(self, port: int) -> str:
+        host = self.host or "0.0.0.0"  # noqa: S104  shown, not listened on
+        return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+
+
 class Answer(Struct, frozen=True):
     status: int
     body: str
@@ -41,11 +57,11 @@ class Answer(Struct, frozen=True):
 class HealthServer:
     """``async with HealthServer(...) as server: server.port``."""
 
-    def __init__(self, health: Health, registry: Registry, *, host: str = "127.0.0.1", port: int = 0) -> None:
+    def __init__(self, health: Health, registry: Registry, served: Served = Served()) -> None:  # noqa: B008  frozen
         self._health = health
         self._registry = registry
-        self._host = host
-        self.port = port
+        self._served = served
+        self.port = served.port
         self._open = 0
         self._server: asyncio.Server | None = None
 
@@ -58,11 +74,12 @@ class HealthServer:
 
     async def start(self) -> None:
         try:
-            self._server = await asyncio.start_server(self._serve, self._host, self.port, limit=_LARGEST_REQUEST)
+            host = self._served.host or None
+            self._server = await asyncio.start_server(self._serve, host, self.port, limit=_LARGEST_REQUEST)
         except OSError as error:
+            where = f"{self._served.name} on {self._served.host}:{self.port}"
             raise HealthServerError(
-                f"cannot serve health and metrics on {self._host}:{self.port}: {error.strerror or error}; "
-                "choose another address"
+                f"cannot serve {where}: {error.strerror or error}; choose another address"
             ) from None
         self.port = self._server.sockets[0].getsockname()[1]
 
@@ -119,12 +136,13 @@ class HealthServer:
         return page(is_verbose)
 
     def _pages(self) -> dict[str, Callable[[bool], Answer]]:
-        return {
+        pages: dict[str, Callable[[bool], Answer]] = {
             "/healthz": lambda verbose: _judge(self._health.livez("healthz"), is_verbose=verbose),
             "/livez": lambda verbose: _judge(self._health.livez(), is_verbose=verbose),
             "/readyz": lambda verbose: _judge(self._health.readyz(), is_verbose=verbose),
             "/metrics": lambda _verbose: Answer(200, self._registry.render(), CONTENT_TYPE),
         }
+        return {path: page for path, page in pages.items() if path in self._served.pages}
 
 
 def _judge(verdict: Verdict, *, is_verbose: bool) -> Answer:

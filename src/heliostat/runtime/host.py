@@ -45,6 +45,8 @@ class Surroundings(Struct, frozen=True, kw_only=True):
     observer: Observer
     on_problem: Callable[[str, Exception], None]
     on_write: Callable[[Action, Exception | None], None] | None = None
+    waits_of: Callable[[str], Callable[[float], None]] | None = None  # who hears how long a controller's keys waited
+    stopwatch: Callable[[], float] | None = None  # for how long looks take; None: the loop's clock
 
 
 class Host:
@@ -78,8 +80,8 @@ class Host:
         *,
         workers: int | None = None,
         after: Callable[[Key, Outcome], None] | None = None,
-        on_wait: Callable[[float], None] | None = None,
     ) -> Controller:
+        waits_of = self._around.waits_of
         executor = Executor(
             self._writing,
             self._around.recorder_of(reconciler.name),
@@ -91,11 +93,12 @@ class Host:
             reconciler,
             executor,
             self.freshness,
-            WorkQueue(chance=self._around.chance, on_wait=on_wait),
+            WorkQueue(chance=self._around.chance, on_wait=waits_of(reconciler.name) if waits_of else None),
             now=self._around.now,
             workers=workers or self._settings.workers,
             observer=self._around.observer,
             after=after,
+            stopwatch=self._around.stopwatch,
         )
         self.controllers.append(controller)
         return controller
@@ -146,8 +149,7 @@ class Host:
             task.cancel()
 
     async def _work(self) -> None:
-        for cache in list(self.caches):
-            await cache.synced.wait()
+        await self.caches.wait()
         async with asyncio.TaskGroup() as group:
             for controller in self.controllers:
                 controller.connect()

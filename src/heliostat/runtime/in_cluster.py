@@ -32,6 +32,7 @@ def find_in_cluster(environ: Mapping[str, str], folder: Path = FOLDER) -> Connec
         namespace=_read_namespace(folder / "namespace"),
         authority=authority,
         proxy=decide_proxy(server, environ),
+        is_in_cluster=True,
     )
 
 

@@ -1,56 +1,94 @@
-"""What the loop tells Prometheus. Names that controller-runtime's users know are kept; the others begin with heliostat.
+"""What the loop tells Prometheus. Names and labels that controller-runtime's users know are kept; the others begin with
+heliostat.
 
-It hears the loop as an ``Observer`` and through the hooks of client, queue and executor, and decides nothing.
+It hears the loop as an ``Observer`` and through the hooks of client, queue and executor, and decides nothing. How a
+look ended is told twice: in controller-runtime's four words, and in our own.
 """
 
-from collections.abc import Callable, Iterable
-
-from msgspec import Struct
+from collections.abc import Callable
+from typing import Final
 
 from heliostat.kube.objects import Key
 from heliostat.kube.plan import Action, Plan
 from heliostat.runtime.client import Exchange
 from heliostat.runtime.fence import LeaseFence
-from heliostat.runtime.metrics import Readings, Registry
+from heliostat.runtime.metrics import Registry
+from heliostat.runtime.request_metrics import IN_PROCESS, RequestMetrics
 
-_SHORT = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
-_LONG = (0.001, 0.01, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0, 60.0, 300.0, 1000.0)
+SUCCESS, ERROR, REQUEUE, REQUEUE_AFTER = "success", "error", "requeue", "requeue_after"
+RESULTS: Final = {
+    "gone": SUCCESS,
+    "written": SUCCESS,
+    "quiet": SUCCESS,
+    "stale": REQUEUE_AFTER,
+    "failed": ERROR,
+    "unavailable": ERROR,
+    "bug": ERROR,
+}
+
+# controller-runtime's limits, so that a query for one of them finds it; ours are finer where theirs begin.
+_LOOK_SECONDS = (
+    0.0001, 0.00025, 0.0005, 0.001, 0.0025,
+    0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0,
+    1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 15.0, 20.0, 25.0, 30.0,
+    40.0, 50.0, 60.0,
+)  # fmt: skip
+_QUEUE_SECONDS = (1e-6, 1e-5, 1e-4, 0.001, 0.01, 0.1, 0.5, 1.0, 5.0, 10.0, 30.0, 60.0, 100.0, 300.0, 1000.0)
+_LAG_SECONDS = (0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 
 
-class QueueReading(Struct, frozen=True):
-    """A queue of keys as it is now."""
-
-    controller: str
-    depth: int
-    adds: int
-    retries: int
-
-
-class WatchReading(Struct, frozen=True):
-    """A watch and its cache as they are now."""
-
-    kind: str
-    objects: int
-    received_bytes: int
-    idle_seconds: float
-    restarts: int
-    silences: int
+def label_of(controller: str) -> str:
+    """What events call raycluster-controller, metrics call raycluster: controller-runtime's names are short."""
+    return controller.removesuffix("-controller")
 
 
 class LoopMetrics:
-    def __init__(self, registry: Registry) -> None:
+    """``host`` is the API server's, as a label of the requests to it."""
+
+    def __init__(self, registry: Registry, host: str = IN_PROCESS) -> None:
         self.registry = registry
-        self.queue_wait = registry.histogram(
-            "workqueue_queue_duration_seconds", "How long a key waited for its turn.", "name", buckets=_LONG
-        )
-        self.reconcile_time = registry.histogram(
-            "controller_runtime_reconcile_time_seconds", "How long one look at a key took.", "controller"
-        )
+        self.requests = RequestMetrics(registry, host)
+        self._to_wake: set[tuple[str, Key]] = set()  # looks under way whose plan asks for another at a given time
+        self._declare_looks(registry)
+        self._declare_ours(registry)
+
+    def _declare_looks(self, registry: Registry) -> None:
         self.reconciles = registry.counter(
             "controller_runtime_reconcile_total", "Looks at keys, by how they ended.", "controller", "result"
         )
+        self.errors = registry.counter(
+            "controller_runtime_reconcile_errors_total", "Looks that ended in an error.", "controller"
+        )
+        self.bugs = registry.counter(
+            "controller_runtime_reconcile_panics_total", "Looks that ended by a bug of ours.", "controller"
+        )
+        self.reconcile_time = registry.histogram(
+            "controller_runtime_reconcile_time_seconds",
+            "How long one look at a key took.",
+            "controller",
+            buckets=_LOOK_SECONDS,
+        )
+        self.work_time = registry.histogram(
+            "workqueue_work_duration_seconds",
+            "How long a key was in hand.",
+            "name",
+            "controller",
+            buckets=_QUEUE_SECONDS,
+        )
+        self.queue_wait = registry.histogram(
+            "workqueue_queue_duration_seconds",
+            "How long a key waited for its turn.",
+            "name",
+            "controller",
+            buckets=_QUEUE_SECONDS,
+        )
+
+    def _declare_ours(self, registry: Registry) -> None:
+        self.looks = registry.counter(
+            "heliostat_looks_total", "Looks at keys, by what came of them.", "controller", "result"
+        )
         self.failures = registry.counter(
-            "controller_runtime_reconcile_errors_total", "Failed writes and plans, by error.", "controller", "error"
+            "heliostat_failures_total", "Failed writes and plans, by error.", "controller", "error"
         )
         self.writes = registry.counter(
             "heliostat_writes_total",
@@ -59,34 +97,42 @@ class LoopMetrics:
             "because",
             "result",
         )
-        self.calls = registry.counter(
-            "rest_client_requests_total", "Requests to the API server.", "method", "resource", "code"
-        )
-        self.call_time = registry.histogram(
-            "rest_client_request_duration_seconds", "How long requests took.", "method", "resource"
-        )
-        self.call_wait = registry.histogram(
-            "heliostat_request_wait_seconds", "How long requests waited for a turn on our side.", "method"
-        )
         self.events = registry.counter(
             "heliostat_events_total", "Events about objects, by what became of them.", "result"
         )
         self.loop_lag = registry.histogram(
-            "heliostat_loop_lag_seconds", "How late the event loop woke up.", buckets=_SHORT
+            "heliostat_loop_lag_seconds", "How late the event loop woke up.", buckets=_LAG_SECONDS
+        )
+        self.slow_renewals = registry.counter(
+            "leader_election_slowpath_total", "Renewals of the lease that had to read it first.", "name"
         )
         self.lease_losses = registry.counter("heliostat_lease_lost_total", "Times that leadership was lost.", "name")
 
     # the loop's Observer
 
-    def reconciled(self, controller: str, _key: Key, result: str, seconds: float) -> None:
-        self.reconciles.inc(controller, result)
+    def reconciled(self, controller: str, key: Key, result: str, seconds: float) -> None:
+        word = RESULTS[result]
+        look = (controller, key)
+        controller = label_of(controller)
+        if look in self._to_wake:
+            self._to_wake.discard(look)
+            word = REQUEUE_AFTER if word == SUCCESS else word
+        self.reconciles.inc(controller, word)
+        self.looks.inc(controller, result)
+        if word == ERROR:
+            self.errors.inc(controller)
+        if result == "bug":
+            self.bugs.inc(controller)
         self.reconcile_time.observe(seconds, controller)
+        self.work_time.observe(seconds, controller, controller)
 
     def planned(self, controller: str, key: Key, plan: Plan) -> None:
-        """Nothing to count: what a plan holds is counted when it is written."""
+        """What a plan holds is counted when it is written; only its appointment is noted."""
+        if plan.wake_after is not None:
+            self._to_wake.add((controller, key))
 
     def failed(self, controller: str, _key: Key, error: Exception) -> None:
-        self.failures.inc(controller, type(error).__name__)
+        self.failures.inc(label_of(controller), type(error).__name__)
 
     # hooks
 
@@ -95,38 +141,29 @@ class LoopMetrics:
         self.writes.inc(type(action).__name__.lower(), action.because, result)
 
     def exchanged(self, exchange: Exchange) -> None:
-        self.calls.inc(exchange.verb, exchange.resource, exchange.outcome)
-        self.call_time.observe(exchange.seconds, exchange.verb, exchange.resource)
-        self.call_wait.observe(exchange.waited, exchange.verb)
+        self.requests.exchanged(exchange)
 
     def waited(self, controller: str) -> Callable[[float], None]:
-        """For the queue of this controller."""
-        return lambda seconds: self.queue_wait.observe(seconds, controller)
+        """For the queue of this controller, whose counts begin now: a rate needs a point before the first event."""
+        controller = label_of(controller)
+        for word in (SUCCESS, ERROR, REQUEUE, REQUEUE_AFTER):
+            self.reconciles.inc(controller, word, by=0)
+        self.errors.inc(controller, by=0)
+        self.bugs.inc(controller, by=0)
+        return lambda seconds: self.queue_wait.observe(seconds, controller, controller)
 
     def told(self, result: str) -> None:
         self.events.inc(result)
 
-    def read_queues(self, read: Callable[[], Iterable[QueueReading]]) -> None:
-        """``read`` is called by whichever thread serves the metrics."""
-        registry = self.registry
-        registry.read_gauge(
-            "workqueue_depth",
-            "Keys whose turn could be now.",
-            "name",
-            read=lambda: {(q.controller,): q.depth for q in read()},
-        )
-        registry.read_counter(
-            "workqueue_adds_total", "Keys added.", "name", read=lambda: {(q.controller,): q.adds for q in read()}
-        )
-        registry.read_counter(
-            "workqueue_retries_total",
-            "Keys that failed.",
-            "name",
-            read=lambda: {(q.controller,): q.retries for q in read()},
-        )
+    def lease_exchanged(self, name: str, fence: LeaseFence, exchange: Exchange) -> None:
+        """A request about the lease. Who leads writes what it wrote last, and reads only when that did not work."""
+        self.requests.exchanged(exchange)
+        if exchange.verb == "get" and fence.is_open:
+            self.slow_renewals.inc(name)
 
     def read_lease(self, name: str, fence: LeaseFence) -> None:
         registry = self.registry
+        self.slow_renewals.inc(name, by=0)
         registry.read_gauge(
             "leader_election_master_status",
             "1 while this process leads.",
@@ -139,25 +176,3 @@ class LoopMetrics:
             "name",
             read=lambda: {(name,): fence.seconds_left},
         )
-
-    def read_watches(self, read: Callable[[], Iterable[WatchReading]]) -> None:
-        """``read`` is called by whichever thread serves the metrics."""
-        for field, (name, about) in _WATCH_GAUGES.items():
-            self.registry.read_gauge(name, about, "resource", read=_reader(read, field))
-        for field, (name, about) in _WATCH_COUNTERS.items():
-            self.registry.read_counter(name, about, "resource", read=_reader(read, field))
-
-
-_WATCH_GAUGES = {
-    "objects": ("heliostat_cache_objects", "Objects in the cache."),
-    "idle_seconds": ("heliostat_watch_idle_seconds", "Since the watch last made progress."),
-}
-_WATCH_COUNTERS = {
-    "received_bytes": ("heliostat_watch_received_bytes_total", "Bytes that lists and watches brought."),
-    "restarts": ("heliostat_watch_restarts_total", "Times that a watch had to begin again after a failure."),
-    "silences": ("heliostat_watch_silences_total", "Watches given up because they were deaf."),
-}
-
-
-def _reader(read: Callable[[], Iterable[WatchReading]], field: str) -> Readings:
-    return lambda: {(watch.kind,): float(getattr(watch, field)) for watch in read()}

@@ -1,8 +1,9 @@
 """Counters, gauges and histograms with labels, and their text for Prometheus (exposition format 0.0.4).
 
 Rules: every metric belongs to one registry and is declared once; labels are given in the declared order; any thread
-may write and any may read. Label values should come from small sets (controllers, resources, reasons; never objects);
-past ``MOST_SERIES`` of one metric, new combinations are counted together as "other". Why not a library:
+may write and any may read. Label values should come from small sets (controllers, resources, reasons); past
+``MOST_SERIES`` of one metric, new combinations are counted together as "other". What has a series for each object is a
+``Readout`` of what somebody knows of them, so that an object that is gone leaves none behind. Why not a library:
 docs/decisions/0009-metrics.md.
 """
 
@@ -13,6 +14,8 @@ from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TypeAlias, TypeVar
+
+from msgspec import Struct
 
 Labels: TypeAlias = tuple[str, ...]
 Readings: TypeAlias = Callable[[], Mapping[Labels, float]]
@@ -31,6 +34,15 @@ class MetricError(ValueError):
     """A metric that is declared or used wrongly: a bug."""
 
 
+class Description(Struct, frozen=True):
+    """What a reader of the documentation wants to know of a metric."""
+
+    name: str
+    type: str
+    labels: Labels
+    about: str
+
+
 class _Metric(ABC):
     type = "untyped"
 
@@ -41,6 +53,9 @@ class _Metric(ABC):
         self._changing = threading.Lock()
         for wrong in (text for text in self.labels if _LABEL.fullmatch(text) is None or text == "le"):
             raise MetricError(f"{name}: {wrong!r} cannot be the name of a label")
+
+    def describe(self) -> Description:
+        return Description(self.name, self.type, self.labels, self._about)
 
     def render(self) -> Iterator[str]:
         yield f"# HELP {self.name} {_escape_help(self._about)}\n# TYPE {self.name} {self.type}\n"
@@ -185,6 +200,9 @@ class Registry:
 
     def read_counter(self, name: str, about: str, *labels: str, read: Readings) -> None:
         self._add(Readout(name, about, labels, read, "counter"))
+
+    def describe(self) -> list[Description]:
+        return [metric.describe() for metric in self._metrics.values()]
 
     def render(self) -> str:
         return "".join(line for metric in list(self._metrics.values()) for line in metric.render())

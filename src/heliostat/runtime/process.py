@@ -1,7 +1,8 @@
 """A process around some work: signals, the lease, health and metrics. What the work is, it does not know.
 
 Rules: lease and health have a thread each, so neither waits for the work; with a lease only its holder works, and
-without one the work begins only when writes of a process that was killed can no longer land; told to stop, the work
+without one the work begins only when writes of a process that was killed can no longer land; what has to be true
+before (``prepare``) is waited for without the lease, so that another one may lead meanwhile; told to stop, the work
 finishes what it has in hand and the process ends with 0; when the lease is lost or the work fails it ends with 1, so
 that whoever started it starts it again, with an empty memory.
 """
@@ -20,7 +21,7 @@ from msgspec import Struct, structs
 from heliostat.runtime.client import Client, Exchange
 from heliostat.runtime.connection import Connection
 from heliostat.runtime.fence import LeaseFence
-from heliostat.runtime.health_server import HealthServer
+from heliostat.runtime.health_server import HealthServer, Served
 from heliostat.runtime.https_transport import HttpsTransport
 from heliostat.runtime.leading import lead
 from heliostat.runtime.lease import LeaseHolder
@@ -30,6 +31,8 @@ from heliostat.runtime.loop_metrics import LoopMetrics
 from heliostat.runtime.metrics import Registry
 from heliostat.runtime.problems import Problems
 from heliostat.runtime.process_health import LeaseSight, ProcessHealth
+from heliostat.runtime.process_metrics import declare_process_metrics
+from heliostat.runtime.server_address import host_of
 from heliostat.runtime.side_thread import SideThread
 from heliostat.runtime.transport import Transport
 
@@ -41,9 +44,9 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 class ProcessSettings(Struct, frozen=True, kw_only=True):
     lease: LeaseSettings | None = None  # None: nobody else does this work
     request_seconds: float = 4.0  # the deadline of every write of the work; with a lease, the one it counts on
-    health_host: str = "127.0.0.1"
-    health_port: int = 0
+    serves: tuple[Served, ...] = (Served(),)
     user_agent: str = "heliostat"
+    follows_nobody: bool = False  # whoever starts it knows that no earlier process can have writes on their way
 
     def __post_init__(self) -> None:
         if self.lease is not None and self.lease.request_seconds != self.request_seconds:
@@ -72,36 +75,55 @@ async def run_process(
     *,
     log: Log,
     announce: Callable[[str], None],
+    prepare: Work | None = None,
 ) -> int:
     """The exit code. ``connect`` makes a connection for each event loop; ``announce`` hears where health is served.
+
+    ``prepare`` returns when the work could begin.
 
     Raises AccessError and HealthServerError before anything has begun.
     """
     async with AsyncExitStack() as ends:
         stop = ends.enter_context(_stop_signals())
-        metrics = LoopMetrics(Registry())
+        connection = connect()
+        metrics = LoopMetrics(Registry(), host_of(connection.server))
+        declare_process_metrics(metrics.registry)
         problems = Problems(log, time.monotonic)
         health = ProcessHealth(time.monotonic, problems, metrics.loop_lag.observe)
-        transport = HttpsTransport(connect(), settings.user_agent)
+        transport = HttpsTransport(connection, settings.user_agent)
         ends.push_async_callback(transport.close)
-        port = await ends.enter_async_context(_serve_health(health, metrics.registry, settings))
-        announce(f"health: http://{settings.health_host}:{port}")
+        for served in settings.serves:
+            port = await ends.enter_async_context(_serve_health(health, metrics.registry, served))
+            announce(f"{served.name}: {served.url(port)}")
         await ends.enter_async_context(_running(health.pulse.run()))
         fence = LeaseFence(time.monotonic) if settings.lease is not None else None
         place = Workplace(transport, fence, stop, metrics, health, problems)
-        return await _work(place, work, connect, settings, log)
+        try:
+            if prepare is not None and not await _is_prepared(place, prepare):
+                return STOPPED
+            return await _work(place, work, connect, settings, log)
+        except Exception as error:  # noqa: BLE001  whatever it is, the process must end, and say so
+            return _fail(log, "the work failed", error)
+
+
+async def _is_prepared(place: Workplace, prepare: Work) -> bool:
+    """False: told to stop before."""
+    async with _running(prepare(place)) as preparing, _running(place.stop.wait()) as stopping:
+        waited: set[asyncio.Future[Any]] = {preparing, stopping}
+        await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
+        if not preparing.done():
+            return False
+        await preparing
+        return True
 
 
 async def _work(
     place: Workplace, work: Work, connect: Callable[[], Connection], settings: ProcessSettings, log: Log
 ) -> int:
-    try:
-        if settings.lease is None or place.fence is None:
-            await _work_alone(place, work, settings.request_seconds, log)
-            return STOPPED
-        lost = await _work_while_leading(place, place.fence, work, connect(), settings.lease, log)
-    except Exception as error:  # noqa: BLE001  whatever it is, the process must end, and say so
-        return _fail(log, "the work failed", error)
+    if settings.lease is None or place.fence is None:
+        await _work_alone(place, work, 0.0 if settings.follows_nobody else settings.request_seconds, log)
+        return STOPPED
+    lost = await _work_while_leading(place, place.fence, work, connect(), settings.lease, log)
     if lost is None or place.stop.is_set():
         return STOPPED
     place.metrics.lease_losses.inc(settings.lease.name)
@@ -116,7 +138,8 @@ def _fail(log: Log, what: str, error: Exception) -> int:
 
 async def _work_alone(place: Workplace, work: Work, request_seconds: float, log: Log) -> None:
     """Whoever worked before is dead, but its last writes may land for as long as a request may take."""
-    log.info("waiting for writes of an earlier process to land", seconds=request_seconds)
+    if request_seconds:
+        log.info("waiting for writes of an earlier process to land", seconds=request_seconds)
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(request_seconds):
             await place.stop.wait()
@@ -159,7 +182,7 @@ async def _lease_thread(
     """A thread with a connection, a limiter and a client of its own: renewals wait for nothing that the work does."""
 
     def exchanged(exchange: Exchange) -> None:
-        place.metrics.exchanged(exchange)
+        place.metrics.lease_exchanged(settings.name, fence, exchange)
         sight.exchanged(exchange)
 
     def failed(what: str, error: Exception) -> None:
@@ -198,9 +221,9 @@ async def _lease_thread(
 
 
 @asynccontextmanager
-async def _serve_health(health: ProcessHealth, registry: Registry, settings: ProcessSettings) -> AsyncIterator[int]:
-    server = HealthServer(health.checks, registry, host=settings.health_host, port=settings.health_port)
-    with SideThread("health") as side:
+async def _serve_health(health: ProcessHealth, registry: Registry, served: Served) -> AsyncIterator[int]:
+    server = HealthServer(health.checks, registry, served)
+    with SideThread(served.name) as side:
         await side.run(server.start())
         try:
             yield server.port

@@ -32,7 +32,7 @@ class ProcessHealth:
 
     def watch_over(self, host: Host) -> None:
         """From now on this host is the work; it is ready when the caches that it was built on are complete."""
-        self._needed = tuple(host.caches)
+        self._needed = host.caches.needed()
         self._host = host
 
     def stand_by(self, lease: "LeaseSight") -> None:
@@ -46,7 +46,7 @@ class ProcessHealth:
     def _cache_problem(self) -> str | None:
         if self._host is None:
             return None if self._stands_by else "the work has not begun"
-        missing = [cache for cache in self._needed if not cache.synced.is_set()]
+        missing = [cache for cache in self._needed if not cache.synced.is_set() or cache.refused]
         if not missing:
             return None
         shown = "; ".join(map(self._describe, missing[:_MOST_SHOWN]))

@@ -38,7 +38,7 @@ class WorkQueue(Generic[K]):
         self._on_wait = on_wait
         self._ready: deque[K] = deque()
         self._since: dict[K, float] = {}  # the keys in _ready, and since when
-        self._working: set[K] = set()
+        self._working: dict[K, float] = {}  # and since when
         self._again: set[K] = set()  # came while being worked on
         self._later: dict[K, asyncio.TimerHandle] = {}
         self._failures: dict[K, int] = {}
@@ -48,6 +48,10 @@ class WorkQueue(Generic[K]):
     def __len__(self) -> int:
         """Keys that could be worked on now."""
         return len(self._ready)
+
+    def in_hand_since(self) -> list[float]:
+        """The moments at which the keys that are being worked on were taken. Any thread may ask."""
+        return list(self._working.values())
 
     def add(self, key: K) -> None:
         self.adds += 1
@@ -106,14 +110,14 @@ class WorkQueue(Generic[K]):
                     self._wake_one()  # our turn came and we cannot take it
                 raise
         key = self._ready.popleft()
-        since = self._since.pop(key)
+        since, now = self._since.pop(key), self._now()
         if self._on_wait is not None:
-            self._on_wait(self._now() - since)
-        self._working.add(key)
+            self._on_wait(now - since)
+        self._working[key] = now
         return key
 
     def done(self, key: K) -> None:
-        self._working.discard(key)
+        self._working.pop(key, None)
         if key in self._again:
             self._again.discard(key)
             self.add(key)

@@ -10,9 +10,9 @@ from collections.abc import AsyncIterator, Callable
 from typing import Generic, TypeVar
 
 from heliostat.kube.objects import Object
-from heliostat.runtime.cache import Cache, CacheWriter
+from heliostat.runtime.cache import Cache, CacheWriter, Unreadable
 from heliostat.runtime.client import Client
-from heliostat.runtime.errors import ApiError, UnavailableError
+from heliostat.runtime.errors import ApiError, ForbiddenError, NotFoundError, UnavailableError
 from heliostat.runtime.transport import Chunks
 from heliostat.runtime.watch import (
     Change,
@@ -22,6 +22,7 @@ from heliostat.runtime.watch import (
     Progress,
     Put,
     Removed,
+    State,
     Swap,
     WatchMachine,
     WatchSettings,
@@ -60,6 +61,7 @@ class Reflector(Generic[T]):
         self._decoder = LineDecoder(cache.kind.shape)
         self._on_problem = on_problem
         self._last_progress: float | None = None
+        self._unreadable: list[Unreadable] = []  # of the list that is being read
 
     async def run(self) -> None:
         self._last_progress = asyncio.get_running_loop().time()
@@ -69,6 +71,8 @@ class Reflector(Generic[T]):
             except ApiError as error:
                 self._on_problem(f"watch of {self.cache.kind}", error)
                 self._machine.failed(error)
+                if isinstance(error, ForbiddenError | NotFoundError):
+                    self._refused(str(error))
 
     def problem(self, now: float) -> str | None:
         """What to say when there has been no progress for too long; ``now`` is the loop's time."""
@@ -87,8 +91,11 @@ class Reflector(Generic[T]):
                 self.restarts += 1
                 await asyncio.sleep(seconds)
             case ListPage(token):
+                if not token:
+                    self._unreadable = []
                 await self._list(token)
             case OpenWatch() as command:
+                self._unreadable = []
                 await self._watch(command)
 
     async def _list(self, token: str) -> None:
@@ -107,11 +114,12 @@ class Reflector(Generic[T]):
         page = self._decoder.page(body)
         for misfit in page.misfits:
             self._tell_misfit(misfit)
+            self._unreadable.append(Unreadable(misfit.metadata, misfit.problem))
         self._apply(self._machine.page(page.items, page.revision, page.continue_token))
 
     async def _watch(self, command: OpenWatch) -> None:
         kind = self.cache.kind
-        seconds = self._settings.watch_seconds
+        seconds = self._settings.proof_seconds if command.is_proof else self._settings.watch_seconds
         chunks = await self._client.open_watch(
             kind.resource,
             namespace=kind.namespace,
@@ -148,9 +156,7 @@ class Reflector(Generic[T]):
                 self._apply(self._machine.bookmark(line.revision, ends_initial=line.ends_initial))
             case Misfit():
                 self._tell_misfit(line)
-                revision = revision_of(line.metadata.resource_version)
-                # What cannot be read must not be decided on; to every reader it is not there.
-                self._apply_removal(self._machine.bookmark(revision, ends_initial=False), line)
+                self._take_misfit(line)
             case BrokenLine():
                 raise UnavailableError(f"the watch of {self.cache.kind} broke off inside a line: {line.problem}")
             case ApiError():
@@ -167,17 +173,33 @@ class Reflector(Generic[T]):
                 self._writer.progress(change.revision)
             case Swap():
                 self._writer.replace(change.items, change.revision, went_back=change.went_back)
+                for found in self._unreadable:
+                    self._writer.mark(found)
             case None:
                 pass
 
-    def _apply_removal(self, change: Change[T] | None, misfit: Misfit) -> None:
-        if change is not None:
+    def _take_misfit(self, misfit: Misfit) -> None:
+        """What cannot be read must not be decided on, and is not taken for gone either."""
+        found = Unreadable(misfit.metadata, misfit.problem)
+        is_listing = self._machine.state is State.STREAMING
+        change = self._machine.bookmark(revision_of(misfit.metadata.resource_version), ends_initial=False)
+        if is_listing:
+            self._unreadable.append(found)
+        elif change is not None and misfit.type == "DELETED":
             self._writer.remove(Object(misfit.metadata))
+        elif change is not None:
+            self._apply(change)
+            self._writer.mark(found)
 
     def _tell_misfit(self, misfit: Misfit) -> None:
         self.misfits += 1
         problem = ValueError(misfit.problem)
         self._on_problem(f"{self.cache.kind} {misfit.metadata.key} cannot be read", problem)
+
+    def _refused(self, why: str) -> None:
+        """No view is to be had, but the server is there and answers: starting anew would change nothing."""
+        self._writer.refuse(why)
+        self._progressed()
 
     def _progressed(self) -> None:
         self._last_progress = asyncio.get_running_loop().time()

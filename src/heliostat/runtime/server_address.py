@@ -27,6 +27,11 @@ def check_address(server: str, where: str) -> str:
     return server.rstrip("/")
 
 
+def host_of(server: str) -> str:
+    """Host and port of an address that was checked, as labels show them."""
+    return urlsplit(server).netloc
+
+
 def check_proxy(proxy: Hidden, where: str) -> Hidden:
     parts = _split(proxy.reveal())
     if parts is None or parts.scheme not in ("http", "https") or not parts.hostname:

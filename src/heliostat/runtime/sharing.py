@@ -9,6 +9,8 @@ dataclasses do: a loop over the fields takes five times as long.
 """
 
 from collections.abc import Callable
+from functools import cache
+from types import CodeType
 from typing import Any, Generic, TypeAlias, TypeVar
 
 import msgspec
@@ -58,7 +60,7 @@ class Sharing(Generic[T]):
 
     def __init__(self, shape: type[T]) -> None:
         self._texts: _Texts = {}
-        self._share = _share_fields(inspect.type_info(shape), self._texts)
+        self._share = _share_fields(_inspect(shape), self._texts)
 
     def share(self, item: T) -> None:
         """Its parts may be those of other objects from now on."""
@@ -108,9 +110,20 @@ def _share_fields(shape: inspect.Type, texts: _Texts) -> _Share:
         template, share = _part_of(_without_none(field.type), texts)
         source += template.format(name=field.name)
         names[f"share_{field.name}"] = share
-    exec(source, names)  # noqa: S102 - made of the templates above and of the names of our own fields
+    exec(_compile(source), names)  # noqa: S102 - made of the templates above and of the names of our own fields
     made: _Share = names["share"]
     return made
+
+
+@cache
+def _inspect(shape: type[Object]) -> inspect.Type:
+    return inspect.type_info(shape)
+
+
+@cache
+def _compile(source: str) -> CodeType:
+    """Shapes are few and the same for every watch that begins."""
+    return compile(source, "<sharing>", "exec")
 
 
 def _part_of(shape: inspect.Type, texts: _Texts) -> tuple[str, _Share | None]:

@@ -8,7 +8,8 @@
 Rules: the view changes as a whole when a list is complete, never page by page; an event that is not newer than the view
 was told before and is skipped; a list older than the view (a replica that lags) is refused, until it has been refused
 so often that the server itself must have gone back (restored from a backup); every failure waits longer than the
-one before, and any progress forgets them.
+one before, and any progress forgets them; after a failure the next watch is a short one, because only its end proves
+that a server with nothing to tell is heard again.
 """
 
 from collections.abc import Callable
@@ -29,6 +30,7 @@ GONE = 410
 class WatchSettings(Struct, frozen=True):
     page_size: int = 500
     watch_seconds: float = 45.0  # how long one watch lasts; the server ends it, and we go on from there
+    proof_seconds: float = 2.0  # how long the first watch after a failure lasts
     silence_seconds: float = 8.0  # how much later than that a watch must have ended; else it is deaf
     stuck_seconds: float = 58.0  # without any progress: what the health check tells
     backoff: Backoff = Backoff(first=0.2, factor=2.0, limit=15.0)
@@ -45,6 +47,7 @@ class ListPage(Struct, frozen=True):
 class OpenWatch(Struct, frozen=True):
     revision: int = 0  # 0 only with initial events: from whatever is newest
     initial_events: bool = False
+    is_proof: bool = False  # it should end soon
 
 
 class Pause(Struct, frozen=True):
@@ -117,7 +120,7 @@ class WatchMachine(Generic[T]):
                 self._collected = []
                 return OpenWatch(initial_events=True)
             case State.WATCHING:
-                return OpenWatch(self.revision)
+                return OpenWatch(self.revision, is_proof=self._failures > 0)
 
     def page(self, items: list[T], revision: int, continue_token: str) -> Swap[T] | None:
         """A page came; the view changes with the last one."""
@@ -149,6 +152,8 @@ class WatchMachine(Generic[T]):
         """The server closed the watch, as it does when its time is over."""
         if self._state is State.STREAMING:
             self._retry()
+        else:
+            self._failures = 0
 
     def failed(self, error: ApiError) -> None:
         """A request was refused or broke off, or the stream said so."""

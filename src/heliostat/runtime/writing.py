@@ -23,6 +23,8 @@ from heliostat.runtime.freshness import Freshness, Unsettled
 
 CarryOut: TypeAlias = Callable[[Effect], Awaitable[None]]
 
+_MARK = msgspec.json.encode(Random(0)).partition(b",")[0]  # how the JSON of every marker begins
+
 
 class Writing:
     """``random_bytes`` fills the secrets that a plan only marks; ``effects`` carries out what is not Kubernetes."""
@@ -162,7 +164,12 @@ class Writing:
 
 
 def fill_random(tree: JsonObject, random_bytes: Callable[[int], bytes]) -> JsonObject:
-    """The tree with every ``Random`` marker filled; the plan keeps its markers."""
+    """The tree with every ``Random`` marker filled; the plan keeps its markers.
+
+    Most trees have none. Looking for one in their JSON takes a tenth of the time of a walk.
+    """
+    if _MARK not in msgspec.json.encode(tree):
+        return tree
     filled: JsonObject = _fill(tree, random_bytes)
     return filled
 
