@@ -1,21 +1,35 @@
-"""Write docs/reference from the code: the commands' own help, the operator's settings, the reasons of plans.
+"""Write docs/reference from the code: the commands' own help, the operator's settings, the reasons of plans, metrics.
 
 ``make reference`` runs it; a test compares the committed pages with a fresh run, so they cannot go stale.
 """
 
+import asyncio
 import io
 import os
 import sys
 from collections.abc import Iterator
 from contextlib import redirect_stdout, suppress
 from pathlib import Path
+from typing import NoReturn
 
-from msgspec import structs
+from msgspec import NODEFAULT, structs
 
 from heliostat.api.settings import GATES
 from heliostat.cli.main import COMMANDS, main, usage
+from heliostat.embedded.access.users import ANONYMOUS
+from heliostat.embedded.in_process import InProcessTransport
+from heliostat.embedded.server.messages import Request
+from heliostat.operator.config_file import API_VERSION, KIND, UNUSED, Configuration
+from heliostat.operator.flag_help import FLAG_SENTENCES, VARIABLE_SENTENCES
 from heliostat.operator.flags import SWITCHES, OperatorFlags
+from heliostat.operator.options import OperatorOptions
+from heliostat.operator.program import RayOperator
+from heliostat.operator.rights import NEED_WORDS, RIGHTS
 from heliostat.plan.because import Because, Hold, explain
+from heliostat.runtime.fence import LeaseFence
+from heliostat.runtime.loop_metrics import LoopMetrics
+from heliostat.runtime.metrics import Description, Registry
+from heliostat.runtime.process_metrics import declare_process_metrics
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "reference"
 GENERATED = "<!-- made by tools/generate_reference.py; change the code, then run make reference -->\n"
@@ -27,6 +41,8 @@ def build_pages() -> dict[str, str]:
         "commands.md": _join(_commands()),
         "settings.md": _join(_settings()),
         "plan-reasons.md": _join(_reasons()),
+        "rights.md": _join(_rights()),
+        "metrics.md": _join(_metrics()),
     }
 
 
@@ -50,14 +66,11 @@ def _commands() -> Iterator[str]:
 
 def _settings() -> Iterator[str]:
     yield from ("# The operator's settings", "", "KubeRay's flags, gates and environment variables, with its defaults.")
-    yield from ("", "## Flags", "", "| flag | default |", "|---|---|")
+    yield from ("", "## Flags", "", "| flag | default | meaning |", "|---|---|---|")
     for field in structs.fields(OperatorFlags):
-        shown = str(field.default).lower() if isinstance(field.default, bool) else field.default
-        yield (
-            f"| `--{field.name.replace('_', '-')}` | `{shown}` |"
-            if shown != ""
-            else f"| `--{field.name.replace('_', '-')}` | |"
-        )
+        name = field.name.replace("_", "-")
+        shown = str(field.default).lower() if isinstance(field.default, bool) else str(field.default)
+        yield f"| `--{name}` | {f'`{shown}`' if shown else ''} | {FLAG_SENTENCES[name]} |"
     yield from ("", "## Feature gates", "", "| gate | default | stage |", "|---|---|---|")
     for name, (default, stage) in GATES.items():
         yield f"| `{name}` | {'on' if default else 'off'} | {stage} |"
@@ -65,6 +78,30 @@ def _settings() -> Iterator[str]:
     for name, (_field, reads) in SWITCHES.items():
         rule = "unless it is `false`" if reads("") else "it is `true`"
         yield f"| `{name}` | {rule} |"
+    yield from ("", "## Other environment variables", "", "| variable | meaning |", "|---|---|")
+    yield from (f"| `{name}` | {sentence} |" for name, sentence in VARIABLE_SENTENCES.items())
+    yield from _config_fields()
+
+
+def _config_fields() -> Iterator[str]:
+    yield from ("", "## The configuration file", "", f"`{API_VERSION}`, kind `{KIND}`, in YAML or JSON.")
+    yield from ("", "| field | default |", "|---|---|")
+    for field in structs.fields(Configuration):
+        if field.name in ("api_version", "kind"):
+            continue
+        default = field.default if field.default_factory is NODEFAULT else field.default_factory()
+        shown = str(default).lower() if isinstance(default, bool) else str(default or "")
+        note = "not used, as in KubeRay" if field.encode_name in UNUSED else f"`{shown}`" if shown else ""
+        yield f"| `{field.encode_name}` | {note} |"
+
+
+def _rights() -> Iterator[str]:
+    yield from ("# What the operator may do", "", "Required rights are waited for; without the others it goes on.")
+    yield from ("", "| resource | verbs | what for | when | required |", "|---|---|---|---|---|")
+    for right in RIGHTS:
+        name = f"{right.resource}.{right.group}" if right.group else right.resource
+        required = "yes" if right.is_required else ""
+        yield f"| `{name}` | {' '.join(right.verbs)} | {right.why} | {NEED_WORDS[right.need]} | {required} |"
 
 
 def _reasons() -> Iterator[str]:
@@ -78,6 +115,67 @@ def _reasons() -> Iterator[str]:
         "",
     )
     yield from (f"- `{hold}`" for hold in Hold)
+
+
+def _metrics() -> Iterator[str]:
+    yield from (
+        "# Metrics of the operator",
+        "",
+        "They are on `/metrics`, in Prometheus' text format. A histogram has the series `_bucket`, `_sum`, `_count`.",
+    )
+    left = asyncio.run(_describe_metrics())
+    for title, about, prefixes in _METRIC_GROUPS:
+        shown = [metric for metric in left if metric.name.startswith(prefixes)]
+        left = [metric for metric in left if metric not in shown]
+        yield from ("", f"## {title}", "", about, "", "| metric | type | labels | meaning |", "|---|---|---|---|")
+        for metric in sorted(shown, key=lambda metric: metric.name):
+            labels = ", ".join(f"`{label}`" for label in metric.labels)
+            yield f"| `{metric.name}` | {metric.type} | {labels} | {metric.about} |"
+    if left:
+        raise SystemExit(f"metrics that no chapter is for: {left}")
+
+
+_METRIC_GROUPS = (
+    (
+        "RayClusters",
+        "KubeRay's names, with `--enable-metrics`. There is a series for each cluster, and none for one that is gone.",
+        ("kuberay_",),
+    ),
+    (
+        "Reconciling",
+        "The names and labels of controller-runtime. `result` is `success`, `error`, `requeue` or `requeue_after`.",
+        ("controller_runtime_", "workqueue_", "leader_election_"),
+    ),
+    (
+        "Requests to the API server",
+        "The names and labels of client-go. `verb` and `method` are the HTTP method; no answer is code `<error>`.",
+        ("rest_client_",),
+    ),
+    ("The process", "The names that every Prometheus client has.", ("process_",)),
+    (
+        "Heliostat's own",
+        "What the others have no word for. `because` is a reason of [plan-reasons.md](plan-reasons.md).",
+        ("heliostat_",),
+    ),
+)
+
+
+async def _describe_metrics() -> list[Description]:
+    """Of a whole operator, which reaches no server."""
+    metrics = LoopMetrics(Registry())
+    declare_process_metrics(metrics.registry)
+    metrics.read_lease("", LeaseFence(asyncio.get_running_loop().time))
+    transport = InProcessTransport(_unreachable, ANONYMOUS)
+    RayOperator(transport, OperatorOptions(has_kuberay_metrics=True), on_problem=_ignore, metrics=metrics)
+    return metrics.registry.describe()
+
+
+async def _unreachable(request: Request) -> NoReturn:
+    raise AssertionError(f"nobody should ask for {request.path}")
+
+
+def _ignore(_what: str, _error: Exception) -> None:
+    """Nothing runs, so nothing goes wrong."""
 
 
 def write_pages(folder: Path) -> None:

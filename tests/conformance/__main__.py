@@ -5,6 +5,7 @@ recorded   compare our server with what is kept
 real       compare our server with a real one, live, on the kept sequences and on fresh generated ones
 kubectl    run the kubectl script on ours, or with --record on the real one to keep its output
 controllers   the same three (record, recorded, real) for scenarios of controllers and the scheduler
+operator   the RayCluster cases recorded from KubeRay, through the operator on a real control plane
 """
 
 import argparse
@@ -24,6 +25,7 @@ from conformance.generator import generate_many
 from conformance.known_differences import unexplained
 from conformance.kubectl_script import differing_outcomes, load_outcomes, run_script, save_outcomes
 from conformance.model import Sequence
+from conformance.operator.commands import run_operator
 from conformance.own import OPTIONS
 from conformance.recording import Recording, load_recordings, save_recordings
 from conformance.report import causes, group, shape, summarize
@@ -156,7 +158,12 @@ def main() -> int:
     controllers = commands.add_parser("controllers", help="scenarios of controllers and the scheduler")
     controllers.add_argument("what", choices=("record", "recorded", "real"))
     controllers.add_argument("names", nargs="*", help="of scenarios or groups; all by default")
+    operator = commands.add_parser("operator", help="recorded RayCluster cases through the operator")
+    operator.add_argument("what", choices=("real",))
+    operator.add_argument("names", nargs="*", help="of folders, cases (fuzz/vc001) or flows; all by default")
     chosen = parser.parse_args()
+    if chosen.command == "operator":
+        return run_operator(chosen.names)
     if chosen.command == "controllers":
         return run_controllers(chosen.what, chosen.names)
     if chosen.command == "kubectl":

@@ -77,6 +77,12 @@ KNOWN: tuple[Known, ...] = (
         where="^status$",
     ),
     Known(
+        id="K37",
+        request="^PATCH ",
+        where="^status$",
+        actual=r"^400 .*json: cannot unmarshal number -?\d+ into Go struct field \S+ of type int(32|64)",
+    ),
+    Known(
         id="K6",
         request="resourcequotas",
         where=r"^body\.status\.(hard|used)",

@@ -18,7 +18,9 @@ from heliostat.operator.flags import OperatorFlags, UsageError, build_settings, 
         (["--enable-metrics"], "enable_metrics", True),
         (["--qps", "12.5"], "qps", 12.5),
         (["--burst=7"], "burst", 7),
-        ([], "reconcile_concurrency", 1),
+        (["-reconcile-concurrency", "3"], "reconcile_concurrency", 3),
+        (["--zap-log-level=debug"], "zap_log_level", "debug"),
+        (["-zap-devel"], "zap_devel", True),
     ],
 )
 def test_go_syntax(arguments: list[str], field: str, expected: Any) -> None:

@@ -19,6 +19,8 @@ from plan.worlds import (
     creates,
     event_reasons,
     group,
+    is_quiet,
+    own_conditions,
     patches,
     plan_world,
     run,
@@ -153,7 +155,7 @@ def test_existing_pods_are_unaffected_by_missing_certificates() -> None:
 def test_16_9_switching_tls_off_keeps_what_is_there() -> None:
     world = stable(tls_tree(), GATE).edit_spec(tlsOptions={"enabled": False})
     plan = plan_world(world, GATE)
-    assert plan.is_empty
+    assert is_quiet(plan, world)
     assert not plan.events
     assert len(world.of_kind("Certificate")) == 3
 
@@ -168,8 +170,9 @@ def test_a_foreign_certificate_under_our_name_is_left_alone() -> None:
         )
 
     plan = plan_world(world.edit_objects(give_away), GATE)
-    assert plan.is_empty
+    assert is_quiet(plan, world)
     assert "NameTaken" in wait_reasons(plan)
+    assert own_conditions(plan) == {"Hindered": "NameTaken"}
 
 
 def test_a_certificate_that_ends_soon_is_told() -> None:

@@ -7,7 +7,16 @@ import pytest
 from heliostat.api.settings import Settings
 from heliostat.kube.plan import WriteStatus
 from heliostat.plan.cluster import plan_cluster
-from heliostat.plan.observed import UNKNOWN, Facts, Failure, ObservationError, ObservedCluster, Unknown, observe_objects
+from heliostat.plan.observed import (
+    UNKNOWN,
+    Facts,
+    Failure,
+    ListedObjects,
+    ObservationError,
+    ObservedCluster,
+    Unknown,
+    observe_objects,
+)
 from plan.worlds import (
     Tree,
     World,
@@ -18,7 +27,9 @@ from plan.worlds import (
     deletes,
     event_reasons,
     group,
+    is_quiet,
     observe,
+    own_conditions,
     plan_observed,
     plan_world,
     pod_template,
@@ -103,9 +114,11 @@ def with_unknown_pods(world: World) -> ObservedCluster:
 
 
 @pytest.mark.parametrize("spec", [{}, {"suspend": True}, {"workerGroupSpecs": []}])
-def test_unknown_pods_nothing_is_created_deleted_or_said(spec: Tree) -> None:
-    plan = plan_observed(with_unknown_pods(stable(cluster_tree()).edit_spec(**spec)))
-    assert plan.is_empty
+def test_unknown_pods_nothing_is_created_deleted_or_said_of_them(spec: Tree) -> None:
+    world = stable(cluster_tree())
+    plan = plan_observed(with_unknown_pods(world.edit_spec(**spec)))
+    assert is_quiet(plan, world)
+    assert own_conditions(plan) == {"Hindered": "NotKnown"}
     assert "NotKnown" in wait_reasons(plan)
 
 
@@ -116,7 +129,7 @@ def test_unknown_pods_do_not_hold_up_what_does_not_depend_on_them() -> None:
 
 def test_a_kind_that_was_never_read_is_unknown() -> None:
     seen = observe(World(cluster_tree()))
-    blind = ObservedCluster(cluster=seen.cluster, status={}, pods=(), objects={})
+    blind = ObservedCluster(cluster=seen.cluster, status={}, pods=(), objects=ListedObjects())
     assert not creates(plan_observed(blind))
 
 

@@ -37,6 +37,7 @@ from plan.worlds import (
     settle,
     stable,
     told,
+    unread,
     wait_reasons,
 )
 
@@ -231,7 +232,7 @@ def test_without_knowledge_of_pods_or_jobs_the_deletion_waits() -> None:
     observed = observe(deleted(stable(redis_tree())))
     for missing in (
         structs.replace(observed, pods=UNKNOWN),
-        structs.replace(observed, pods=(), objects=observed.objects | {"Job.batch": UNKNOWN}),
+        structs.replace(observed, pods=(), objects=unread(observed.objects, "Job.batch")),
     ):
         plan = plan_observed(missing)
         assert plan.is_empty

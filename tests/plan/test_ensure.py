@@ -9,7 +9,7 @@ from heliostat.api.settings import Settings
 from heliostat.kube.jsontree import copy_tree, merge_patch
 from heliostat.kube.plan import Random
 from heliostat.plan.because import Because
-from heliostat.plan.observed import UNKNOWN, ObservedCluster
+from heliostat.plan.observed import ObservedCluster
 from plan.worlds import (
     NAMESPACE,
     UID,
@@ -20,7 +20,9 @@ from plan.worlds import (
     creates,
     event_reasons,
     group,
+    is_quiet,
     observe,
+    own_conditions,
     owned,
     patches,
     plan_observed,
@@ -28,6 +30,7 @@ from plan.worlds import (
     run,
     stable,
     told,
+    unread,
     wait_reasons,
     with_gates,
 )
@@ -52,7 +55,7 @@ def without(observed: ObservedCluster, kind: str) -> ObservedCluster:
         cluster=observed.cluster,
         status=observed.status,
         pods=observed.pods,
-        objects=observed.objects | {kind: UNKNOWN},
+        objects=unread(observed.objects, kind),
     )
 
 
@@ -139,7 +142,8 @@ def test_r4_25_two_head_services_stop_the_pods() -> None:
     twin = copy_tree(world.of_kind("Service")[0])
     twin["metadata"] |= {"name": "second", "uid": "second"}
     plan = plan_world(world.add(twin).edit_group(replicas=3))
-    assert plan.is_empty
+    assert is_quiet(plan, world)
+    assert own_conditions(plan) == {"Hindered": "TooMany"}
     assert "TooMany" in wait_reasons(plan)
 
 
@@ -147,7 +151,8 @@ def test_a_head_service_of_another_owner_keeps_its_name_and_the_pods_wait() -> N
     world = stable(cluster_tree())
     left_over = owned(copy_tree(world.of_kind("Service")[0]), uid="a-cluster-that-was-deleted")
     plan = plan_world(World(cluster_tree()).add(left_over))
-    assert plan.is_empty
+    assert is_quiet(plan, World(cluster_tree()))
+    assert own_conditions(plan) == {"Hindered": "NameTaken"}
     assert "NameTaken" in wait_reasons(plan)
     assert event_reasons(plan) == ["FailedToCreateService"]
 
@@ -264,7 +269,7 @@ def test_16_8_a_foreign_ingress_with_our_label_does_not_count() -> None:
 
 def test_r4_13_switching_the_ingress_off_deletes_nothing() -> None:
     world = stable(INGRESS).edit_spec(headGroupSpec={"enableIngress": False})
-    assert plan_world(world).is_empty
+    assert is_quiet(plan_world(world), world)
 
 
 def test_r4_15_a_route_is_found_by_its_label_and_never_updated() -> None:

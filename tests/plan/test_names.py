@@ -4,6 +4,7 @@ from itertools import pairwise
 
 from heliostat.kube.pods import PodView
 from heliostat.plan.names import PodNames
+from heliostat.plan.observed import Facts
 from plan.worlds import (
     NAMESPACE,
     World,
@@ -88,3 +89,26 @@ def test_a_newer_pod_in_view_gives_other_names() -> None:
     assert first != second
     both = PodNames(cluster, [*views[0], *views[1]], ()).suffix("p-", "g", 0, 0)
     assert both == second, "versions are compared as numbers"
+
+
+def test_a_create_that_was_never_answered_is_asked_for_again_under_its_name() -> None:
+    """It may land at any time: under another name there would be two Pods where one was asked for."""
+    world = stable(cluster_tree(group(replicas=1))).edit_group(replicas=3)
+    first, second = [pod["metadata"]["name"] for pod in created_pods(plan_world(world))]
+    seen_since = world.touch_pods()
+    assert first not in [pod["metadata"]["name"] for pod in created_pods(plan_world(seen_since))]
+    facts = Facts(unanswered=frozenset({first, "demo-other-worker-xxxxx"}))
+    again = [pod["metadata"]["name"] for pod in created_pods(plan_world(seen_since, facts=facts))]
+    assert again[0] == first
+    assert len(set(again)) == 2
+    assert second not in again
+
+
+def test_an_unanswered_name_is_not_used_when_it_is_in_view_or_asked_away() -> None:
+    cluster = observe(World(cluster_tree())).cluster
+    there = [PodView(name="p-bcdfg")]
+    assert PodNames(cluster, (), (), ["p-bcdfg"]).suffix_again("p-", "g", 0, 0) == "bcdfg"
+    assert PodNames(cluster, there, (), ["p-bcdfg"]).suffix_again("p-", "g", 0, 0) != "bcdfg"
+    assert PodNames(cluster, (), ["p-bcdfg"], ["p-bcdfg"]).suffix_again("p-", "g", 0, 0) != "bcdfg"
+    names = PodNames(cluster, (), (), ["p-bcdfg"])
+    assert names.suffix_again("p-", "g", 0, 0) != names.suffix_again("p-", "g", 0, 1)

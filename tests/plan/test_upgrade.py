@@ -13,7 +13,9 @@ from plan.worlds import (
     created_pods,
     deletes,
     group,
+    is_quiet,
     observe,
+    own_conditions,
     patches,
     plan_world,
     pod_template,
@@ -121,6 +123,7 @@ def test_r6_7_another_operator_version_renews_the_stamp_and_restarts_nothing() -
 def test_r10_1_without_recreate_only_new_pods_follow_the_spec(strategy: dict[str, str] | None) -> None:
     tree = cluster_tree(group(replicas=1), **({} if strategy is None else {"upgradeStrategy": strategy}))
     world = changed(stable(tree))
-    assert plan_world(world).is_empty
+    assert is_quiet(plan_world(world), world)
+    assert own_conditions(plan_world(world)) == {"SpecNotApplied": "UpgradeStrategyIsNotRecreate"}
     newer = Settings(operator_version="heliostat-v9")
     assert plan_world(world, newer).is_empty, "a take-over writes nothing"

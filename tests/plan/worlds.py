@@ -18,7 +18,8 @@ from heliostat.kube.jsontree import copy_tree, merge_patch
 from heliostat.kube.plan import Create, Delete, Patch, Plan, WriteStatus
 from heliostat.kube.timestamps import format_timestamp
 from heliostat.plan.cluster import plan_cluster
-from heliostat.plan.observed import Facts, ObservedCluster, observe_objects
+from heliostat.plan.observed import UNKNOWN, Facts, ListedObjects, Objects, ObservedCluster, observe_objects
+from heliostat.plan.own_conditions import OWN_CONDITIONS
 
 Tree = dict[str, Any]
 
@@ -115,6 +116,17 @@ class World(Struct, frozen=True):
         }
         return structs.replace(self, cluster=cluster, version=self.version + 1)
 
+    def touch_pods(self) -> "World":
+        """Every Pod has changed in something that nobody decides by."""
+        version = self.version + 1
+        trees = [
+            {**tree, "metadata": {**tree["metadata"], "resourceVersion": str(version)}}
+            if tree["kind"] == "Pod"
+            else tree
+            for tree in self.objects
+        ]
+        return structs.replace(self, objects=tuple(trees), version=version)
+
     def edit_group(self, index: int = 0, **changes: Any) -> "World":
         groups = copy_tree(self.cluster["spec"]["workerGroupSpecs"])
         groups[index] = merge_patch(groups[index], changes)
@@ -151,6 +163,12 @@ class World(Struct, frozen=True):
 
 def observe(world: World) -> ObservedCluster:
     return observe_objects(world.cluster, world.objects)
+
+
+def unread(objects: Objects, *kinds: str) -> ListedObjects:
+    """As if these kinds had not been read."""
+    assert isinstance(objects, ListedObjects)
+    return ListedObjects(objects.kinds | dict.fromkeys(kinds, UNKNOWN))
 
 
 def plan_world(world: World, settings: Settings | None = None, facts: Facts | None = None) -> Plan:
@@ -320,6 +338,25 @@ def run(
 def stable(tree: Tree, settings: Settings | None = None) -> World:
     """The world that has come of this RayCluster."""
     return run(World(tree), settings)[0]
+
+
+def is_quiet(plan: Plan, world: World) -> bool:
+    """Whether nothing is written, or nothing but conditions of our own, which say why."""
+    shown = world.cluster.get("status") or {}
+    due = plan.status.status if plan.status is not None else shown
+    return not plan.stages and _without_own(due) == _without_own(shown)
+
+
+def _without_own(status: Tree) -> Tree:
+    others = [one for one in status.get("conditions") or () if one["type"] not in OWN_CONDITIONS]
+    told = {key: value for key, value in status.items() if key not in ("lastUpdateTime", "observedGeneration")}
+    return {**told, "conditions": others}
+
+
+def own_conditions(plan: Plan) -> dict[str, str]:
+    """What the plan tells in conditions of our own: their reasons, by type."""
+    shown = plan.status.status["conditions"] if plan.status is not None else []
+    return {one["type"]: one["reason"] for one in shown if one["type"] in OWN_CONDITIONS}
 
 
 def deletes(plan: Plan) -> list[Delete]:

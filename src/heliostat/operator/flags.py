@@ -1,20 +1,29 @@
-"""KubeRay's command line, environment and configuration file, as values (operator.md §1–§4).
+"""KubeRay's command line and environment, and what they and the configuration file say about objects (§1–§4).
 
 Pure: the arguments, the environment and the file's content come in, a value or a ``UsageError`` comes out. Flags
 follow Go's syntax: ``-x``, ``--x``, ``--x=v`` and ``--x v``; a boolean takes its value only behind ``=``.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec import Struct, structs
 
 from heliostat.api.settings import BATCH_SCHEDULERS, GATES, Settings, default_gates
 from heliostat.kube.nearest import nearest_name
+from heliostat.operator.config_file import Configuration, decode_configuration
+from heliostat.operator.usage_error import UsageError
 
-
-class UsageError(Exception):
-    """What is wrong with the command line or the configuration, in words for the person who wrote it."""
+__all__ = [
+    "FLAG_HELP",
+    "SWITCHES",
+    "OperatorFlags",
+    "UsageError",
+    "build_settings",
+    "parse_feature_gates",
+    "parse_flags",
+    "parse_go_flags",
+]
 
 
 class OperatorFlags(Struct, frozen=True, kw_only=True):
@@ -24,12 +33,12 @@ class OperatorFlags(Struct, frozen=True, kw_only=True):
     health_probe_bind_address: str = ":8082"
     enable_leader_election: bool = True
     leader_election_namespace: str = ""
-    reconcile_concurrency: int = 1
+    reconcile_concurrency: int = 0  # as many as use the machine; KubeRay's default is 1
     watch_namespace: str = ""
     forced_cluster_upgrade: bool = False
     log_file_path: str = ""
     log_file_encoder: str = "json"
-    log_stdout_encoder: str = "json"
+    log_stdout_encoder: str = ""  # json, but text on a terminal
     enable_batch_scheduler: bool = False
     batch_scheduler: str = ""
     config: str = ""
@@ -39,7 +48,14 @@ class OperatorFlags(Struct, frozen=True, kw_only=True):
     qps: float = 100
     burst: int = 200
     kubeconfig: str = ""
+    zap_devel: bool = False
+    zap_encoder: str = ""
+    zap_log_level: str = ""
+    zap_stacktrace_level: str = ""
+    zap_time_encoding: str = ""
 
+
+F = TypeVar("F", bound=Struct)
 
 FLAG_HELP = {
     "batch-scheduler": f"one of {', '.join(BATCH_SCHEDULERS)}",
@@ -48,13 +64,18 @@ FLAG_HELP = {
     "config": "a configuration file (config.ray.io/v1alpha1)",
 }
 
-_FLAGS: dict[str, structs.FieldInfo] = {field.name.replace("_", "-"): field for field in structs.fields(OperatorFlags)}
 _TRUE = ("1", "t", "T", "TRUE", "true", "True")
 _FALSE = ("0", "f", "F", "FALSE", "false", "False")
 
 
 def parse_flags(arguments: Sequence[str]) -> tuple[OperatorFlags, list[str]]:
     """The operator's flags out of the arguments, and the arguments that are not the operator's."""
+    return parse_go_flags(arguments, OperatorFlags)
+
+
+def parse_go_flags(arguments: Sequence[str], kind: type[F]) -> tuple[F, list[str]]:
+    """The same for the flags that the fields of ``kind`` stand for."""
+    fields = {field.name.replace("_", "-"): field for field in structs.fields(kind)}
     values: dict[str, Any] = {}
     others: list[str] = []
     rest = list(arguments)
@@ -64,7 +85,7 @@ def parse_flags(arguments: Sequence[str]) -> tuple[OperatorFlags, list[str]]:
             others += [argument, *rest]
             break
         name, separator, text = argument.lstrip("-").partition("=")
-        field = _FLAGS.get(name) if argument.startswith("-") else None
+        field = fields.get(name) if argument.startswith("-") else None
         if field is None:
             others.append(argument)
             continue
@@ -73,7 +94,7 @@ def parse_flags(arguments: Sequence[str]) -> tuple[OperatorFlags, list[str]]:
                 raise UsageError(f"the flag --{name} needs a value, as in --{name}=VALUE")
             text = rest.pop(0)
         values[field.name] = _parse_value(name, field.type, text if separator or field.type is not bool else "true")
-    return OperatorFlags(**values), others
+    return kind(**values), others
 
 
 def _parse_value(name: str, kind: Any, text: str) -> Any:
@@ -113,8 +134,9 @@ def build_settings(
     scheduler, legacy = flags.batch_scheduler, flags.enable_batch_scheduler
     changes: dict[str, Any] = {}
     if config is not None:
-        scheduler, legacy = config.get("batchScheduler") or "", bool(config.get("enableBatchScheduler"))
-        changes = _config_changes(config)
+        read = decode_configuration(config)
+        scheduler, legacy = read.batch_scheduler, read.enable_batch_scheduler
+        changes = _config_changes(read)
     changes["batch_scheduler"] = _choose_scheduler(scheduler, legacy=legacy, gates=gates)
     return Settings(gates=gates, **_environment_changes(environment), **changes)
 
@@ -131,26 +153,14 @@ def _choose_scheduler(name: str, *, legacy: bool, gates: dict[str, bool]) -> str
     return "volcano" if legacy else name
 
 
-_CONFIG_FIELDS: dict[str, tuple[str, type]] = {
-    "headSidecarContainers": ("head_sidecar_containers", list),
-    "workerSidecarContainers": ("worker_sidecar_containers", list),
-    "defaultContainerEnvs": ("default_container_envs", list),
-    "defaultPodAnnotations": ("default_pod_annotations", dict),
-    "defaultPodLabels": ("default_pod_labels", dict),
-}
-
-
-def _config_changes(config: Mapping[str, Any]) -> dict[str, Any]:
-    changes: dict[str, Any] = {}
-    for key, (name, kind) in _CONFIG_FIELDS.items():
-        value = config.get(key)
-        if value is None:
-            continue
-        if not isinstance(value, kind):
-            expected = "a list" if kind is list else "a map"
-            raise UsageError(f"the configuration's {key} must be {expected}, got {type(value).__name__}")
-        changes[name] = tuple(value) if isinstance(value, list) else value
-    return changes
+def _config_changes(config: Configuration) -> dict[str, Any]:
+    return {
+        "head_sidecar_containers": tuple(config.head_sidecar_containers),
+        "worker_sidecar_containers": tuple(config.worker_sidecar_containers),
+        "default_container_envs": tuple(config.default_container_envs),
+        "default_pod_annotations": config.default_pod_annotations,
+        "default_pod_labels": config.default_pod_labels,
+    }
 
 
 def _on_unless_false(text: str) -> bool:

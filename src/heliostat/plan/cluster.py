@@ -7,6 +7,7 @@ come last and also for a refused spec, because KubeRay keeps them in controllers
 """
 
 from heliostat.api.cluster_features import is_managed_here
+from heliostat.api.markers import JsonObject
 from heliostat.api.settings import Settings
 from heliostat.api.validation.verdict import event_of
 from heliostat.desired.context import build_context
@@ -26,12 +27,14 @@ from heliostat.plan.head import plan_head
 from heliostat.plan.names import PodNames
 from heliostat.plan.network_policies import plan_network_policies
 from heliostat.plan.observed import Facts, ObservedCluster, Unknown
+from heliostat.plan.own_conditions import hindered, list_waits_for_people
 from heliostat.plan.parts import Draft, Part, wait_beside
 from heliostat.plan.pod_context import PodContext, names_asked_away
 from heliostat.plan.removed_groups import plan_removed_groups
 from heliostat.plan.scheduling import plan_scheduling
 from heliostat.plan.status import plan_status
 from heliostat.plan.suspend import PodsFate
+from heliostat.plan.unapplied import find_unapplied
 from heliostat.plan.upgrade import Verdict
 from heliostat.plan.waiting import tell_unready
 from heliostat.plan.workers import plan_groups
@@ -100,9 +103,21 @@ def _plan_living(
     _plan_side_objects(draft, observed, settings, now)
     if facts.failure is not None:
         draft.add("failure", wait_beside(Hold.LAST_FAILURE, facts.failure.message, "the next attempt succeeds"))
-    # A finalizer written in this pass moves the version that a status write would have to name.
-    status = None if finalizer.actions else plan_status(observed, settings, facts, now, is_hindered=is_hindered)
+    status = None
+    if not finalizer.actions:  # it moves the version that a status write would have to name
+        own = _own_conditions(draft, observed, desired, settings, facts)
+        status = plan_status(observed, settings, facts, now, is_hindered=is_hindered, own=own)
     return draft.finish(status=status, wake_after=STATUS_POLL if status else float(settings.requeue_seconds))
+
+
+def _own_conditions(
+    draft: Draft, observed: ObservedCluster, desired: DesiredCluster, settings: Settings, facts: Facts
+) -> tuple[JsonObject, ...]:
+    found = (
+        hindered((*list_waits_for_people(draft.waits), *facts.hindrances)),
+        find_unapplied(observed, desired.spec_hash, settings.operator_version),
+    )
+    return tuple(condition for condition in found if condition is not None)
 
 
 def _ensure_surroundings(draft: Draft, observed: ObservedCluster, desired: DesiredCluster) -> None:
@@ -136,12 +151,17 @@ def _plan_pods(
     elif fate is PodsFate.LEAVE:
         draft.add("suspend", suspend.explain_leaving_alone(status))
     else:
-        _bring_pods_in_line(draft, observed, _pod_context(observed, desired, settings, now, pods), facts)
+        _bring_pods_in_line(draft, observed, _pod_context(observed, desired, settings, facts, now, pods), facts)
         draft.add("readiness", Part(waits=tuple(tell_unready(pods))))
 
 
 def _pod_context(
-    observed: ObservedCluster, desired: DesiredCluster, settings: Settings, now: float, pods: tuple[PodView, ...]
+    observed: ObservedCluster,
+    desired: DesiredCluster,
+    settings: Settings,
+    facts: Facts,
+    now: float,
+    pods: tuple[PodView, ...],
 ) -> PodContext:
     asked_away = names_asked_away(desired)
     in_view = pods if isinstance(observed.pods, Unknown) else observed.pods
@@ -152,7 +172,7 @@ def _pod_context(
         now=now,
         pods=pods,
         conditions=observed.conditions,
-        names=PodNames(observed.cluster, in_view, asked_away),
+        names=PodNames(observed.cluster, in_view, asked_away, facts.unanswered),
         asked_away=asked_away,
         certificates=find_missing_certificate(observed) if desired.tls else None,
     )

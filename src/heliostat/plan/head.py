@@ -72,7 +72,7 @@ def _plan_new_head(context: PodContext) -> Part:
         )
     if context.certificates is not None:
         return Part(waits=(context.certificates,), is_hindered=True)
-    suffix = context.names.suffix(context.desired.head_name_prefix, labels.HEAD_GROUP, 0, 0)
+    suffix = context.names.suffix_again(context.desired.head_name_prefix, labels.HEAD_GROUP, 0, 0)
     pod = stamp_head(context.desired, suffix)
     place = f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
     return Part(actions=(Create(pod, Because.MISSING, report_head_create(place)),))

@@ -5,7 +5,7 @@ found by kind and name; whether one is ours is told by its controller's UID, nev
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import msgspec
 from msgspec import Struct
@@ -15,6 +15,7 @@ from heliostat.api.raycluster import RayCluster
 from heliostat.desired import labels
 from heliostat.kube.owners import is_controlled_by
 from heliostat.kube.pods import PodError, PodView, view_pod
+from heliostat.plan.own_conditions import Hindrance
 
 
 class Unknown(Struct, frozen=True):
@@ -62,17 +63,34 @@ class Facts(Struct, frozen=True, kw_only=True):
     """What the operator knows beyond Kubernetes objects. Forgetting all of it may delay a decision, never change it."""
 
     failure: Failure | None = None
+    hindrances: tuple[Hindrance, ...] = ()  # refusals that no tag tells
+    unanswered: frozenset[str] = frozenset()  # names of Pods whose create was sent and never answered
     groups_seen: frozenset[str] = frozenset()  # worker groups that earlier generations of this spec had
 
 
-class ObservedCluster(Struct, frozen=True, kw_only=True):
-    cluster: RayCluster
-    status: JsonObject  # as it reads now, unknown fields included
-    pods: tuple[PodView, ...] | Unknown  # labelled with the cluster's name, whoever controls them
-    objects: dict[KindName, tuple[JsonObject, ...] | Unknown]  # by name
+class Objects(Protocol):
+    """The objects around a cluster, all of its own namespace: a list of them, or a cache."""
+
+    def list_kind(self, kind: KindName) -> tuple[JsonObject, ...] | Unknown: ...
+
+    def list_owned(self, kind: KindName, uid: str) -> tuple[JsonObject, ...] | Unknown:
+        """Those that this UID controls."""
+        ...
+
+    def find(self, kind: KindName, name: str) -> Found: ...
+
+
+class ListedObjects(Struct, frozen=True):
+    """A complete list, by kind; a kind that it does not have was not read."""
+
+    kinds: dict[KindName, tuple[JsonObject, ...] | Unknown] = {}
 
     def list_kind(self, kind: KindName) -> tuple[JsonObject, ...] | Unknown:
-        return self.objects.get(kind, UNKNOWN)
+        return self.kinds.get(kind, UNKNOWN)
+
+    def list_owned(self, kind: KindName, uid: str) -> tuple[JsonObject, ...] | Unknown:
+        listed = self.list_kind(kind)
+        return listed if isinstance(listed, Unknown) else tuple(tree for tree in listed if is_controlled_by(tree, uid))
 
     def find(self, kind: KindName, name: str) -> Found:
         listed = self.list_kind(kind)
@@ -80,9 +98,21 @@ class ObservedCluster(Struct, frozen=True, kw_only=True):
             return listed
         return next((tree for tree in listed if tree["metadata"].get("name") == name), None)
 
+
+class ObservedCluster(Struct, frozen=True, kw_only=True):
+    cluster: RayCluster
+    status: JsonObject  # as it reads now, unknown fields included
+    pods: tuple[PodView, ...] | Unknown  # labelled with the cluster's name, whoever controls them
+    objects: Objects
+
+    def list_kind(self, kind: KindName) -> tuple[JsonObject, ...] | Unknown:
+        return self.objects.list_kind(kind)
+
+    def find(self, kind: KindName, name: str) -> Found:
+        return self.objects.find(kind, name)
+
     def list_owned(self, kind: KindName) -> tuple[JsonObject, ...] | Unknown:
-        listed = self.list_kind(kind)
-        return listed if isinstance(listed, Unknown) else tuple(tree for tree in listed if self.owns(tree))
+        return self.objects.list_owned(kind, self.cluster.metadata.uid)
 
     def owns(self, tree: JsonObject) -> bool:
         return is_controlled_by(tree, self.cluster.metadata.uid)
@@ -147,7 +177,7 @@ def observe_objects(cluster_tree: JsonObject, objects: Iterable[JsonObject]) -> 
         cluster=cluster,
         status=cluster_tree.get("status") or {},
         pods=tuple(_view_pods(around, cluster)),
-        objects={kind: tuple(sorted(found, key=_name)) for kind, found in kinds.items()},
+        objects=ListedObjects({kind: tuple(sorted(found, key=_name)) for kind, found in kinds.items()}),
     )
 
 

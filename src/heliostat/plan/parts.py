@@ -78,6 +78,11 @@ class Draft:
         """Whether one of these stages (without names: any stage) is hindered."""
         return bool(self._hindered.intersection(names) if names else self._hindered)
 
+    @property
+    def waits(self) -> tuple[Wait, ...]:
+        """So far."""
+        return tuple(self._waits)
+
     def finish(self, *, status: WriteStatus | None = None, wake_after: float | None = None) -> Plan:
         return Plan(
             stages=tuple(self._stages),

@@ -173,7 +173,7 @@ def _dump(ended: Terminated) -> str:
     """KubeRay: R5-72, the state is told as Go prints the struct."""
     return (
         f"&ContainerStateTerminated{{ExitCode:{ended.exit_code},Signal:{ended.signal},Reason:{ended.reason},"
-        f"Message:{ended.message},StartedAt:{ended.started_at},FinishedAt:{ended.finished_at},"
+        f"Message:{ended.message},StartedAt:{ended.started_at or ''},FinishedAt:{ended.finished_at or ''},"
         f"ContainerID:{ended.container_id},}}"
     )
 

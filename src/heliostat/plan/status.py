@@ -7,6 +7,7 @@ Differs from KubeRay: R8-20, other desired resources are a reason to write; L3, 
 counts.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -24,6 +25,7 @@ from heliostat.kube.timestamps import format_timestamp
 from heliostat.plan.because import Because
 from heliostat.plan.ensure import head_services
 from heliostat.plan.observed import Facts, ObservedCluster, Unknown
+from heliostat.plan.own_conditions import show_own
 from heliostat.plan.pod_health import HEAD_PATIENCE, WORKER_PATIENCE, Presence, node_type, presence_of
 from heliostat.plan.status_conditions import Situation, are_all_running, next_conditions
 
@@ -37,11 +39,24 @@ COMPARED = (
 
 
 def plan_status(
-    observed: ObservedCluster, settings: Settings, facts: Facts, now: float, *, is_hindered: bool
+    observed: ObservedCluster,
+    settings: Settings,
+    facts: Facts,
+    now: float,
+    *,
+    is_hindered: bool,
+    own: Sequence[JsonObject] = (),
 ) -> WriteStatus | None:
-    """The status write that is due, if one is. ``is_hindered``: something in this plan cannot go on."""
-    status = calculate_status(observed, settings, facts, now, is_hindered=is_hindered)
-    if status is None or is_consistent(observed.status, status):
+    """The status write that is due, if one is.
+
+    ``is_hindered``: something in this plan cannot go on. ``own`` are conditions of our own, told even when nothing else
+    can be said.
+    """
+    status = calculate_status(observed, settings, facts, now, is_hindered=is_hindered) or observed.status
+    if settings.gate("RayClusterStatusConditions"):
+        conditions = show_own(status.get("conditions") or (), own, format_timestamp(now))
+        status = {**status, "conditions": conditions} if conditions or "conditions" in status else status
+    if is_consistent(observed.status, status):
         return None
     metadata = observed.cluster.metadata
     ref = Ref("ray.io/v1", "RayCluster", metadata.namespace, metadata.name)

@@ -17,7 +17,7 @@ def format_plan(plan: Plan) -> str:
 
 
 def _lines(plan: Plan) -> Iterator[str]:
-    rows = [_row(action) for action in plan.actions()]
+    rows = [describe_action(action) for action in plan.actions()]
     yield from _columns(("ACTION", "OBJECT", "WHY"), rows) if rows else [NOTHING_TO_DO]
     if plan.waits:
         yield ""
@@ -33,7 +33,8 @@ def _lines(plan: Plan) -> Iterator[str]:
         yield f"looks again in {plan.wake_after:g} s, or as soon as something changes"
 
 
-def _row(action: Action) -> tuple[str, str, str]:
+def describe_action(action: Action) -> tuple[str, str, str]:
+    """What is done, to which object, and why."""
     why = explain(action.because)
     match action:
         case Create():

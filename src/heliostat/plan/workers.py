@@ -130,7 +130,7 @@ def _fill_places(
     has_index = context.settings.gate("RayMultiHostIndexing")
     creates = []
     for position, index in enumerate(islice(indices, min(free, MAX_NEW_PODS))):
-        suffix = context.names.suffix(group.name_prefix, group.name, index, position)
+        suffix = context.names.suffix_again(group.name_prefix, group.name, index, position)
         pod = stamp_worker(group, suffix, index if has_index else None)
         creates.append(create_worker(pod, context))
     return creates, tell_batch(group.name, free - len(creates))

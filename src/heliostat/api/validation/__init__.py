@@ -8,7 +8,7 @@ raycluster.md §1 that reports it).
 """
 
 from heliostat.api.validation.advice import advice
-from heliostat.api.validation.cluster import cluster_problems, spec_problems
+from heliostat.api.validation.cluster import cluster_problems, spec_problems, status_problems
 from heliostat.api.validation.cronjob import cronjob_problems
 from heliostat.api.validation.job import job_problems
 from heliostat.api.validation.service import service_problems
@@ -23,4 +23,5 @@ __all__ = [
     "refusal",
     "service_problems",
     "spec_problems",
+    "status_problems",
 ]

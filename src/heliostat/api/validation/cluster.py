@@ -5,11 +5,12 @@ status. The first error is KubeRay's verdict; the later ones are for people who 
 the cluster is ours to judge at all (``managedBy``) is asked before, by the caller. KubeRay: raycluster.md §1 and §2.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from msgspec import UNSET
 
 from heliostat.api.cluster_features import creator_kind
+from heliostat.api.markers import JsonObject
 from heliostat.api.raycluster import RayCluster, RayClusterSpec
 from heliostat.api.settings import Settings
 from heliostat.api.validation import object_name
@@ -50,7 +51,8 @@ def cluster_problems(cluster: RayCluster, settings: Settings) -> Iterator[Proble
     yield from v1_restart_warnings(scope)
     yield from cert_manager_problems(scope)
     yield from _upgrade_problems(cluster)
-    yield from _status_problems(cluster)
+    conditions = None if cluster.status is UNSET else cluster.status.conditions
+    yield from status_problems(conditions or [])
 
 
 def spec_problems(
@@ -89,8 +91,8 @@ def _upgrade_problems(cluster: RayCluster) -> Iterator[Problem]:
         )
 
 
-def _status_problems(cluster: RayCluster) -> Iterator[Problem]:
-    conditions = [] if cluster.status is UNSET else cluster.status.conditions or []
+def status_problems(conditions: Sequence[JsonObject]) -> Iterator[Problem]:
+    """What KubeRay checks last; it changes without the spec."""
     true = {condition.get("type") for condition in conditions if condition.get("status") == "True"}
     if {"RayClusterSuspending", "RayClusterSuspended"} <= true:
         yield Problem(

@@ -1,0 +1,105 @@
+"""What the operator remembers of RayClusters. Losing all of it may delay a decision, and never changes one."""
+
+from collections.abc import Iterable, Iterator
+
+from msgspec import Struct, structs
+
+from heliostat.desired.model import DesiredCluster
+from heliostat.kube.jsontree import JsonObject
+from heliostat.kube.objects import Key
+from heliostat.kube.plan import Action, Create, Plan
+from heliostat.operator.raycluster.hindrances import keep_words, list_hindrances
+from heliostat.plan.observed import Facts, Failure
+from heliostat.plan.status_pacing import pace_status
+from heliostat.runtime.errors import AmbiguousError, ConflictError, FencedError, ThrottledError
+from heliostat.runtime.outcome import Failure as FailedAction
+from heliostat.runtime.outcome import Outcome
+
+
+class _Remembered(Struct):
+    uid: str
+    facts: Facts = Facts()
+    failure_kind: str = ""
+    asked_for: frozenset[str] = frozenset()  # the Pods that the plan in hand creates
+    held_until: float | None = None
+
+
+class Memory:
+    def __init__(self) -> None:
+        self._clusters: dict[Key, _Remembered] = {}
+
+    def facts(self, key: Key, uid: str, desired: DesiredCluster | None) -> Facts:
+        """What is known now; the groups of this spec are known from here on."""
+        known = self._clusters.get(key)
+        if known is None or known.uid != uid:
+            known = self._clusters[key] = _Remembered(uid)
+        facts = known.facts
+        groups = frozenset(group.name for group in desired.groups) if desired is not None else frozenset()
+        if not groups <= facts.groups_seen:
+            known.facts = structs.replace(facts, groups_seen=facts.groups_seen | groups)
+        return facts
+
+    def ended(self, key: Key, outcome: Outcome) -> bool:
+        """Keep why the plan failed, for the status to tell. True: that has changed, so the status is out of date."""
+        known = self._clusters.get(key)
+        if known is None:
+            return False
+        facts = known.facts
+        failure = _keep_words(facts.failure, known.failure_kind, outcome)
+        hindrances = keep_words(facts.hindrances, list_hindrances(outcome.failures))
+        known.failure_kind = kind_of_failure(outcome)
+        unanswered = _still_unanswered(facts.unanswered, known.asked_for, outcome)
+        known.facts = structs.replace(facts, failure=failure, hindrances=hindrances, unanswered=unanswered)
+        return (failure, hindrances) != (facts.failure, facts.hindrances)
+
+    def pace(self, key: Key, plan: Plan, shown: JsonObject, now: float) -> Plan:
+        """The plan with its status, or without it while the status is held back."""
+        known = self._clusters[key]
+        known.asked_for = frozenset(_pods_created(plan.actions()))
+        pace = pace_status(plan, shown, known.held_until, now)
+        known.held_until = pace.held_until
+        return pace.plan
+
+    def forget(self, key: Key) -> None:
+        self._clusters.pop(key, None)
+
+
+def _still_unanswered(known: frozenset[str], asked_for: frozenset[str], outcome: Outcome) -> frozenset[str]:
+    """Asked for again and answered: known no more. Stages that were not begun have asked for nothing."""
+    silent = [failure.action for failure in outcome.failures if isinstance(failure.error, AmbiguousError)]
+    answered = frozenset() if outcome.blocked else asked_for
+    return (known - answered) | frozenset(_pods_created(silent))
+
+
+def _pods_created(actions: Iterable[Action]) -> Iterator[str]:
+    return (action.ref.name for action in actions if isinstance(action, Create) and action.ref.kind == "Pod")
+
+
+def failure_of(outcome: Outcome) -> Failure | None:
+    """The first failure that the status has a reason for, else the first; conflicts are no failures, only news."""
+    chosen = _choose(outcome)
+    return Failure(chosen.tag, str(chosen.error)) if chosen is not None else None
+
+
+def kind_of_failure(outcome: Outcome) -> str:
+    chosen = _choose(outcome)
+    return f"{chosen.tag} {type(chosen.error).__name__}" if chosen is not None else ""
+
+
+def _keep_words(known: Failure | None, kind: str, outcome: Outcome) -> Failure | None:
+    """One kind of failure is told in the words of the first: in each attempt the Pods have other names.
+
+    Other words would be another status, another version of the cluster, other names, and so on for ever.
+    """
+    is_same = known is not None and kind == kind_of_failure(outcome)
+    return known if is_same else failure_of(outcome)
+
+
+def _choose(outcome: Outcome) -> FailedAction | None:
+    failures = [failure for failure in outcome.failures if is_worth_telling(failure.error)]
+    return next((failure for failure in failures if failure.tag), failures[0] if failures else None)
+
+
+def is_worth_telling(error: Exception) -> bool:
+    """Not what is over with the next look: a view that was old, a server that was busy, a lease that moved on."""
+    return not isinstance(error, ConflictError | ThrottledError | FencedError)

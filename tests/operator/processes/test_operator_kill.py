@@ -1,0 +1,111 @@
+"""The operator may die at any moment: kill -9, again and again, while RayClusters are made, changed and deleted.
+
+The API server with Kubernetes' own controllers and simulated nodes is a process of its own and lives on. Each life of
+the operator ends two seconds after it has begun to work (and not before it has done some: the machine may be busy),
+and the next begins at once. When nobody asks for anything new, the last one works undisturbed, and all is exact.
+"""
+
+import asyncio
+import contextlib
+from pathlib import Path
+
+import pytest
+from msgspec import Struct
+
+from embedded.processes.running import PATIENCE, ServerProcess, wait_until
+from fleet.api import FleetApi, find_differences, watched_fleet
+from fleet.history import find_doubles
+from fleet.lives import plan_turns
+from operator_process import OperatorProcess
+
+LIFE_SECONDS = 2.0
+LIFE_CPU_SECONDS = 0.2
+LOOK_SECONDS = 0.1
+CLUSTERS_PER_NODE = 10
+# Alone: the start waits out what the dead one sent, for as long as a busy server may take to carry it out.
+ALONE = ("--enable-leader-election=false", "--request-seconds=1.5")
+
+
+class Trial(Struct, frozen=True):
+    clusters: int
+    seconds: float  # for which people ask for something new
+    seed: int = 1
+
+    @property
+    def patience(self) -> float:
+        return PATIENCE + self.clusters / 5
+
+    @property
+    def server_flags(self) -> tuple[str, ...]:
+        return "--memory", "--controllers", f"--simulated-nodes={self.clusters // CLUSTERS_PER_NODE}"
+
+
+async def ask_people(api: FleetApi, trial: Trial) -> None:
+    loop = asyncio.get_running_loop()
+    begun = loop.time()
+    for turn in plan_turns(trial.clusters, trial.seconds, trial.seed):
+        await asyncio.sleep(begun + turn.at - loop.time())
+        await api.take_turn(turn)
+
+
+async def kill_again_and_again(folder: Path, server: ServerProcess, people: asyncio.Task[None]) -> int:
+    kills = 0
+    while not people.done():
+        with OperatorProcess(folder, server.kubeconfig, *ALONE) as operator:
+            await live(operator, people)
+            operator.kill()
+            kills += 1
+    return kills
+
+
+async def live(operator: OperatorProcess, people: asyncio.Task[None]) -> None:
+    """Until its time has come, or nobody asks for anything new any more."""
+    await asyncio.to_thread(wait_until, lambda: "working" in operator.told(), operator.told)
+    loop = asyncio.get_running_loop()
+    begun, used = loop.time(), operator.cpu_seconds
+    while loop.time() < begun + LIFE_SECONDS or operator.cpu_seconds < used + LIFE_CPU_SECONDS:
+        if people.done():
+            return
+        assert operator.exit_code is None, operator.told()
+        assert loop.time() < begun + PATIENCE, operator.told()
+        await asyncio.sleep(LOOK_SECONDS)
+
+
+async def finish(folder: Path, server: ServerProcess, api: FleetApi, trial: Trial) -> None:
+    with OperatorProcess(folder, server.kubeconfig, *ALONE) as operator:
+        await asyncio.to_thread(operator.wait_answer, "/readyz", 200)
+        differences = ["not looked yet"]
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(trial.patience):
+                while differences:
+                    await asyncio.sleep(LOOK_SECONDS)
+                    differences = await find_differences(api, trial.clusters)
+        assert not differences, f"{differences}\n{operator.told()}"
+        assert operator.stop() == 0
+        assert "Traceback" not in operator.told()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "trial",
+    [
+        pytest.param(Trial(clusters=50, seconds=24.0), id="50"),
+        pytest.param(Trial(clusters=500, seconds=300.0), id="500", marks=pytest.mark.soak),
+    ],
+)
+def test_every_cluster_gets_exactly_its_pods_though_the_operator_dies_every_two_seconds(
+    tmp_path: Path, trial: Trial
+) -> None:
+    async def run(server: ServerProcess) -> int:
+        async with watched_fleet(server.address, server.kubeconfig) as api:
+            async with asyncio.TaskGroup() as tasks:
+                people = tasks.create_task(ask_people(api, trial))
+                killing = tasks.create_task(kill_again_and_again(tmp_path, server, people))
+            await finish(tmp_path, server, api, trial)
+            assert find_doubles(api.history) == []
+            return killing.result()
+
+    with ServerProcess(tmp_path, *trial.server_flags) as server:
+        kills = asyncio.run(run(server))
+        assert "Traceback" not in server.told()
+    assert kills >= 4, "people were done before anything could go wrong; give them more time"

@@ -1,0 +1,168 @@
+"""What is remembered of a cluster: why its last plan failed, and which groups it had."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from heliostat.api.settings import Settings
+from heliostat.desired.model import DesiredCluster
+from heliostat.kube.objects import Key, Metadata
+from heliostat.kube.plan import Create, Plan, Ref, Stage, WriteStatus
+from heliostat.operator.kinds import WholeObject
+from heliostat.operator.raycluster.memory import Memory, failure_of
+from heliostat.operator.raycluster.understanding import work_out
+from heliostat.plan.observed import Failure
+from heliostat.plan.status_pacing import HOLD_SECONDS
+from heliostat.runtime.errors import (
+    AmbiguousError,
+    ConflictError,
+    FencedError,
+    ForbiddenError,
+    InvalidError,
+    ThrottledError,
+)
+from heliostat.runtime.outcome import Failure as FailedAction
+from heliostat.runtime.outcome import Outcome
+from plan.worlds import cluster_tree, group
+
+KEY = Key("ns", "demo")
+FORBIDDEN = ForbiddenError(403, "Forbidden", "exceeded quota")
+POD = Create({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}}, "Missing")
+
+
+def failed(*errors: tuple[Exception, str]) -> Outcome:
+    return Outcome(failures=tuple(FailedAction(POD, error, tag) for error, tag in errors))
+
+
+def desired(*groups: str) -> DesiredCluster:
+    spec: dict[str, Any] = cluster_tree(*(group(name) for name in groups))["spec"]
+    item = WholeObject(metadata=Metadata(name="demo", namespace="ns"), spec=msgspec.Raw(msgspec.json.encode(spec)))
+    meaning = work_out(item, Settings())
+    assert meaning.desired is not None
+    return meaning.desired
+
+
+@pytest.mark.parametrize(
+    ("outcome", "told"),
+    [
+        (Outcome(), None),
+        (failed((FORBIDDEN, "FailedCreateHeadPod")), Failure("FailedCreateHeadPod", "exceeded quota")),
+        (failed((ValueError("odd"), ""), (FORBIDDEN, "FailedCreateHeadPod")),
+         Failure("FailedCreateHeadPod", "exceeded quota")),
+        (failed((FORBIDDEN, "")), Failure("", "exceeded quota")),
+        (failed((ConflictError(409, "Conflict", "old view"), "FailedCreateHeadPod")), None),
+        (failed((ThrottledError("busy", 1.0), "FailedCreateHeadPod")), None),
+        (failed((FencedError("not the leader"), "FailedCreateHeadPod")), None),
+    ],
+)  # fmt: skip
+def test_which_failure_is_told(outcome: Outcome, told: Failure | None) -> None:
+    assert failure_of(outcome) == told
+
+
+def test_a_failure_stays_until_a_plan_succeeds_and_each_change_is_news() -> None:
+    memory = Memory()
+    assert memory.facts(KEY, "u", None).failure is None
+    assert memory.ended(KEY, failed((FORBIDDEN, "FailedCreateHeadPod")))
+    assert not memory.ended(KEY, failed((FORBIDDEN, "FailedCreateHeadPod")))
+    assert memory.facts(KEY, "u", None).failure == Failure("FailedCreateHeadPod", "exceeded quota")
+    assert memory.ended(KEY, Outcome())
+    assert memory.facts(KEY, "u", None).failure is None
+
+
+def test_a_group_counts_as_seen_from_the_look_after_the_one_that_saw_it() -> None:
+    memory = Memory()
+    assert memory.facts(KEY, "u", desired("a", "b")).groups_seen == frozenset()
+    assert memory.facts(KEY, "u", desired("b")).groups_seen == {"a", "b"}
+
+
+def test_a_new_cluster_under_the_name_of_an_old_one_inherits_nothing() -> None:
+    memory = Memory()
+    memory.facts(KEY, "old", desired("a"))
+    memory.ended(KEY, failed((FORBIDDEN, "")))
+    facts = memory.facts(KEY, "new", desired("b"))
+    assert facts.groups_seen == frozenset()
+    assert facts.failure is None
+
+
+def test_what_is_forgotten_tells_nothing() -> None:
+    memory = Memory()
+    memory.facts(KEY, "u", desired("a"))
+    memory.forget(KEY)
+    assert not memory.ended(KEY, failed((FORBIDDEN, "")))
+    assert memory.facts(KEY, "u", None).groups_seen == frozenset()
+
+
+def quota_error(pod: str) -> ForbiddenError:
+    return ForbiddenError(403, "Forbidden", f'pods "{pod}" is forbidden: exceeded quota')
+
+
+def test_one_kind_of_failure_keeps_the_words_of_the_first() -> None:
+    memory = Memory()
+    memory.facts(KEY, "u", None)
+    assert memory.ended(KEY, failed((quota_error("a"), "FailedCreateWorkerPod")))
+    told = memory.facts(KEY, "u", None).failure
+    assert not memory.ended(KEY, failed((quota_error("b"), "FailedCreateWorkerPod"))), "another name is no news"
+    assert memory.facts(KEY, "u", None).failure == told
+    assert memory.ended(KEY, failed((quota_error("b"), "FailedCreateHeadPod"))), "another tag is"
+    assert memory.ended(KEY, failed((InvalidError(422, "Invalid", "no"), "FailedCreateHeadPod"))), "so is another error"
+
+
+def test_a_refusal_without_a_tag_is_a_hindrance_until_it_is_over() -> None:
+    memory = Memory()
+    memory.facts(KEY, "u", None)
+    memory.ended(KEY, failed((FORBIDDEN, ""), (quota_error("a"), "FailedCreateWorkerPod")))
+    facts = memory.facts(KEY, "u", None)
+    assert [hindrance.reason for hindrance in facts.hindrances] == ["QuotaExceeded"]
+    assert facts.failure is not None
+    assert facts.failure.tag == "FailedCreateWorkerPod"
+    assert memory.ended(KEY, Outcome())
+    assert memory.facts(KEY, "u", None).hindrances == ()
+
+
+def test_a_status_that_is_held_back_is_written_when_its_time_has_come() -> None:
+    memory, now = Memory(), 1_800_000_000.0
+    memory.facts(KEY, "uid", None)
+    due = Plan(status=WriteStatus(Ref("ray.io/v1", "RayCluster", "ns", "demo"), "uid", "1", {"head": {}}, "Changed"))
+    held = memory.pace(KEY, due, {}, now)
+    assert held.status is None
+    assert held.wake_after == HOLD_SECONDS
+    assert memory.pace(KEY, due, {}, now + HOLD_SECONDS) == due
+    assert memory.pace(KEY, due, {}, now + HOLD_SECONDS).status is None, "the next one begins anew"
+
+
+def test_how_long_a_status_was_held_back_is_forgotten_with_the_cluster() -> None:
+    memory, now = Memory(), 1_800_000_000.0
+    due = Plan(status=WriteStatus(Ref("ray.io/v1", "RayCluster", "ns", "demo"), "uid", "1", {"head": {}}, "Changed"))
+    memory.facts(KEY, "uid", None)
+    memory.pace(KEY, due, {}, now)
+    memory.facts(KEY, "another", None)
+    assert memory.pace(KEY, due, {}, now + 1.0).wake_after == HOLD_SECONDS
+
+
+def planned(*names: str) -> Plan:
+    pods = tuple(Create({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}}, "ScaleUp") for name in names)
+    return Plan(stages=(Stage("workers/g", pods),))
+
+
+def unheard(*names: str, blocked: tuple[str, ...] = ()) -> Outcome:
+    error = AmbiguousError("no answer in time")
+    failures = [FailedAction(action, error) for action in planned(*names).actions()]
+    return Outcome(failures=tuple(failures), blocked=blocked)
+
+
+def test_the_name_of_a_pod_whose_create_was_not_answered_is_kept_until_it_is() -> None:
+    memory = Memory()
+    memory.facts(KEY, "u", None)
+    memory.pace(KEY, planned("a", "b"), {}, 0.0)
+    memory.ended(KEY, unheard("a"))
+    assert memory.facts(KEY, "u", None).unanswered == {"a"}
+    memory.pace(KEY, planned("c"), {}, 0.0)
+    memory.ended(KEY, unheard("c"))
+    assert memory.facts(KEY, "u", None).unanswered == {"a", "c"}
+    memory.pace(KEY, planned("a"), {}, 0.0)
+    memory.ended(KEY, Outcome(blocked=("workers/g",)))
+    assert memory.facts(KEY, "u", None).unanswered == {"a", "c"}
+    memory.pace(KEY, planned("a"), {}, 0.0)
+    memory.ended(KEY, Outcome(written=1))
+    assert memory.facts(KEY, "u", None).unanswered == {"c"}
