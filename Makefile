@@ -10,12 +10,12 @@ UV     := $(shell command -v uv 2>/dev/null || echo $(BIN)/uv)
 export UV_PYTHON_DOWNLOADS = never
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick check format conformance-real conformance-record sim replay soak bench snapshots reference schemas clean
+.PHONY: help demo test quick check format conformance-real conformance-record sim replay soak bench snapshots reference deploy-manifests schemas clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-18s %s\n", $$1, $$2}'
 
-demo: $(READY) ## validate, render and plan an example RayCluster, no cluster needed
+demo: $(READY) ## bring a RayCluster up on this machine with real Ray, and run a program on it to its result
 	@$(BIN)/python tools/demo.py
 
 test: check ## the environment, all checks and all tests
@@ -37,6 +37,7 @@ format: $(READY) ## write the formatter's and the linter's fixes
 conformance-real: $(READY) ## compare the embedded server and controllers with real ones, built from Go modules (minutes)
 	PYTHONPATH=tests:. $(BIN)/python -m conformance real
 	PYTHONPATH=tests:. $(BIN)/python -m conformance controllers real
+	PYTHONPATH=tests:. $(BIN)/python -m conformance operator real
 
 conformance-record: $(READY) ## keep what a real kube-apiserver and real controllers do again
 	PYTHONPATH=tests:. $(BIN)/python -m conformance record
@@ -52,7 +53,7 @@ replay: $(READY) ## see a finding of the simulator again: make replay CASE=jobs 
 
 soak: $(READY) ## kill the server 500 times in the middle of writes, with longer laws
 	HELIOSTAT_KILLS=500 $(BIN)/pytest -q tests/embedded/test_server_kill.py tests/embedded/storage/test_kill.py
-	HELIOSTAT_SOAK=1 $(BIN)/pytest -q tests/embedded/processes
+	HELIOSTAT_SOAK=1 $(BIN)/pytest -q tests/embedded/processes tests/operator/processes
 
 bench: $(READY) ## every benchmark; each prints a ratio measured in the same run
 	@for file in bench/[a-z]*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
@@ -62,6 +63,9 @@ snapshots: $(READY) ## write the examples' snapshots again
 
 reference: $(READY) ## write docs/reference again
 	$(BIN)/python tools/generate_reference.py
+
+deploy-manifests: $(READY) ## write deploy/ again
+	$(BIN)/python tools/generate_deploy.py
 
 schemas: $(READY) ## generate the table of core kinds again
 	$(BIN)/python tools/generate_core_schema.py

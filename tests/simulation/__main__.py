@@ -21,7 +21,9 @@ from heliostat.testing.simulation.exploration import (
 )
 from heliostat.testing.simulation.faults import Script, decode_injections
 from heliostat.testing.simulation.world import Result
-from simulation.cases import CASES
+from simulation.cases import ALL_CASES, CASES, crashed_for
+
+PARTS = 4  # of the crashes of one case, so that all processes have something to do
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -37,7 +39,7 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     sim.add_argument("--case", choices=sorted(CASES), action="append")
     sim.add_argument("--processes", type=int, default=2)
     replay = commands.add_parser("replay")
-    replay.add_argument("--case", choices=sorted(CASES), required=True)
+    replay.add_argument("--case", choices=sorted(ALL_CASES), required=True)
     replay.add_argument("--seed", type=int, required=True)
     replay.add_argument("--faults", default="")
     return parser.parse_args(arguments)
@@ -48,7 +50,8 @@ def _simulate(options: argparse.Namespace) -> int:
     with Pool(options.processes) as pool:
         for name in options.case or sorted(CASES):
             began = time.monotonic()
-            crashes = sum(1 for _ in _tell(pool.imap_unordered(_crash, [(name, 0)])))
+            tasks = [(each, part) for each in crashed_for(name) for part in range(PARTS)]
+            crashes = sum(1 for _ in _tell(pool.imap_unordered(_crash, tasks)))
             seeds = list(
                 _tell(pool.imap_unordered(_seed, [(name, seed) for seed in range(options.seeds)], chunksize=8))
             )
@@ -78,12 +81,13 @@ def _seed(task: tuple[str, int]) -> list[Finding]:
 
 
 def _crash(task: tuple[str, int]) -> list[Finding]:
-    name, seed = task
-    return [finding for _, finding in crash_everywhere(CASES[name], seed=seed) if finding is not None]
+    name, part = task
+    found = crash_everywhere(ALL_CASES[name], part=part, parts=PARTS)
+    return [finding for _, finding in found if finding is not None]
 
 
 def _replay(options: argparse.Namespace) -> int:
-    case = CASES[options.case]
+    case = ALL_CASES[options.case]
     calm = run_undisturbed(case, options.seed)
     if options.faults:
         script = Script(decode_injections(options.faults.encode()))

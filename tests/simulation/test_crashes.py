@@ -3,14 +3,20 @@
 import pytest
 
 from heliostat.testing.simulation.exploration import crash_everywhere
-from simulation.cases import CASES
+from simulation.cases import ALL_CASES, CASES
 
 PARTS = 4  # so that several workers share one case
+# The other workloads of RayClusters die at every call in ``make sim``.
+CRASHED = (
+    *(name for name in CASES if name != "rayclusters"), "raycluster-create", "raycluster-scale", "raycluster-recreate",
+    "raycluster-redis", "raycluster-create-again",
+)  # fmt: skip
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("part", range(PARTS))
-@pytest.mark.parametrize("name", sorted(CASES))
+@pytest.mark.parametrize("name", sorted(CRASHED))
 def test_a_crash_at_any_call_changes_nothing(name: str, part: int) -> None:
-    findings = [finding for _, finding in crash_everywhere(CASES[name], part=part, parts=PARTS) if finding is not None]
+    found = crash_everywhere(ALL_CASES[name], part=part, parts=PARTS)
+    findings = [finding for _, finding in found if finding is not None]
     assert not findings, "\n\n".join(map(str, findings[:3]))

@@ -6,12 +6,13 @@ from heliostat.testing.simulation.exploration import FAULTY_SECONDS, judge, run_
 from heliostat.testing.simulation.faults import Script
 from simulation.cases import CASES
 from simulation.mutants import MUTANTS, Mutant
+from simulation.rayclusters.mutants import RAY_MUTANTS
 
 MOST_SEEDS = 100
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+@pytest.mark.parametrize("mutant", [*MUTANTS, *RAY_MUTANTS], ids=lambda mutant: mutant.name)
 def test_a_planted_bug_is_found(mutant: Mutant) -> None:
     case = CASES[mutant.case]
     with mutant.plant():

@@ -15,6 +15,7 @@ from heliostat.cli.simulated_nodes import add_node_flags, build_simulation
 from heliostat.embedded.access.kubeconfig import write_kubeconfig
 from heliostat.embedded.access.listening import ListenError
 from heliostat.embedded.access.private_files import UnsafeFileError
+from heliostat.embedded.node.link_client import NodeLink
 from heliostat.embedded.serving import EmbeddedServer, ServerOptions
 from heliostat.embedded.storage.errors import StorageError
 
@@ -59,6 +60,11 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         help="run Kubernetes' own controllers in the same process: garbage collection, namespaces, Jobs, Deployments,"
         " endpoints, volumes, the scheduler; volumes are directories in the data directory",
     )
+    parser.add_argument(
+        "--node-socket",
+        type=Path,
+        help="the socket of the node that runs Pods on this machine: logs, commands, ports and proxies end there",
+    )
     add_node_flags(parser)
     options = parser.parse_args(arguments)
     if options.simulated_nodes and not options.controllers:
@@ -81,7 +87,8 @@ async def _serve(options: argparse.Namespace) -> int:
         with_previews=options.previews,
         controllers=_build_controllers(options) if options.controllers else None,
     )
-    async with EmbeddedServer(server_options, on_bug=traceback.print_exception) as server:
+    backend = NodeLink(options.node_socket) if options.node_socket is not None else None
+    async with EmbeddedServer(server_options, on_bug=traceback.print_exception, node_backend=backend) as server:
         write_kubeconfig(options.kubeconfig, server.build_kubeconfig())
         gc.freeze()  # what is there now stays: the collector need not look at it again with every long list
         print(f"ready: {server.address}\nexport KUBECONFIG={options.kubeconfig.absolute()}", flush=True)

@@ -9,16 +9,16 @@ from pathlib import Path
 
 from heliostat.cli.errors import CommandError
 from heliostat.cli.simulated_nodes import add_node_flags, build_simulation
+from heliostat.cli.watch_times import build_watch_settings
 from heliostat.embedded.control_plane import ControlPlane, ControlPlaneOptions
 from heliostat.embedded.controllers.nodes.simulation import Simulation
 from heliostat.runtime.connection import AccessError, Connection
-from heliostat.runtime.health_server import HealthServerError
+from heliostat.runtime.health_server import HealthServerError, Served
 from heliostat.runtime.host import HostSettings
 from heliostat.runtime.kubeconfig import find_connection
 from heliostat.runtime.lease_decisions import LeaseSettings, LeaseSettingsError
 from heliostat.runtime.logs import FORMATS, Log, LogSettingsError, configure_logging
 from heliostat.runtime.process import ProcessSettings, Workplace, run_process
-from heliostat.runtime.watch import WatchSettings
 
 LEASE_NAMESPACE = "kube-system"
 LEASE_NAME = "heliostat-controllers"
@@ -130,7 +130,7 @@ def _process_settings(options: argparse.Namespace) -> ProcessSettings:
     return ProcessSettings(
         lease=lease if options.leader_elect else None,
         request_seconds=options.request_seconds,
-        health_port=options.health_port,
+        serves=(Served(port=options.health_port),),
         user_agent="heliostat-controllers",
     )
 
@@ -143,18 +143,7 @@ def _plane_options(options: argparse.Namespace, simulation: Simulation | None) -
         simulation=simulation,
         instance=f"heliostat-{socket.gethostname()}",
         request_seconds=options.request_seconds,
-        settings=HostSettings(watch=_watch_settings(options.watch_seconds)),
-    )
-
-
-def _watch_settings(seconds: float) -> WatchSettings:
-    """The usual proportions."""
-    usual = WatchSettings()
-    share = seconds / usual.watch_seconds
-    return WatchSettings(
-        watch_seconds=seconds,
-        silence_seconds=usual.silence_seconds * share,
-        stuck_seconds=usual.stuck_seconds * share,
+        settings=HostSettings(watch=build_watch_settings(options.watch_seconds)),
     )
 
 

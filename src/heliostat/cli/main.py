@@ -7,11 +7,24 @@ from heliostat import __version__
 from heliostat.cli.errors import CommandError
 
 COMMANDS = {
+    "run": "bring a RayCluster up on this machine and run a program on it",
+    "up": "start a Kubernetes with the operator on this machine, Pods as processes",
+    "down": "stop it, and everything in its Pods",
+    "status": "tell whether it is up, and how its processes are",
+    "apply": "create or change objects as documents say, checked first",
+    "get": "show RayClusters with their Pods, or objects of any kind",
+    "explain": "tell why an object is not ready, and what to do about it",
+    "logs": "print what a container has written",
+    "exec": "run a command in a container",
+    "delete": "delete objects and wait until they are gone",
+    "kubeconfig": "print where the local cluster's kubeconfig is",
     "validate": "find every problem in ray.io documents, with line and fix",
     "render": "print every object the operator would create for them from nothing",
     "plan": "print what the operator would do next, and why",
+    "operator": "run the operator against any Kubernetes",
     "crds": "print the CustomResourceDefinitions",
     "apiserver": "run the embedded Kubernetes API server",
+    "node": "make this machine a node of any API server",
     "controllers": "run Kubernetes' own controllers against any API server",
 }
 

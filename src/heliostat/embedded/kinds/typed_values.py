@@ -26,6 +26,7 @@ class TypedError(ValueError):
         self.wanted = wanted
         self.owner = ""
         self.fields: list[str] = []
+        self.is_from_text = False  # the type reads text by itself, wherever the value comes from
 
     def inside(self, owner: str, field: str) -> "TypedError":
         self.owner = self.owner or owner
@@ -99,7 +100,11 @@ class IntOrString(Plan):
     def fit(self, value: Any, _unknown: Unknown) -> Any:
         if type(value) is str:
             return value
-        return _INT32.fit(value, _unknown)
+        try:
+            return _INT32.fit(value, _unknown)
+        except TypedError as error:
+            error.is_from_text = True
+            raise
 
 
 class QuantityText(Plan):

@@ -13,6 +13,8 @@ class State:
         self._deleters: dict[str, dict[str, None]] = {}  # by plural
         self._specs: dict[str, dict[int, JsonObject]] = {}  # by UID and generation
         self.by = ""  # the program whose request is being carried out
+        self.acting_on: dict[str, int] = {}  # by UID, the generation that a program last said it decided from
+        self.reasons: dict[str, str] = {}  # by UID, why a program last decided to delete it
         self.last: tuple[str, JsonObject, JsonObject | None] | None = None  # plural, after, before
 
     def apply(self, plural: str, tree: JsonObject, *, deleted: bool) -> None:
@@ -47,8 +49,9 @@ class State:
 
     def admissible_specs(self, tree: JsonObject) -> list[JsonObject]:
         """The specs that a controller may be acting on: none older than the one it said it has seen."""
-        seen = tree.get("status", {}).get("observedGeneration", 0)
-        return [spec for generation, spec in self._specs[tree["metadata"]["uid"]].items() if generation >= seen]
+        uid = tree["metadata"]["uid"]
+        seen = max(tree.get("status", {}).get("observedGeneration", 0), self.acting_on.get(uid, 0))
+        return [spec for generation, spec in self._specs[uid].items() if generation >= seen]
 
     def controlled_by(self, plural: str, uid: str) -> list[JsonObject]:
         return [

@@ -1,0 +1,41 @@
+"""``heliostat down``: stops what ``heliostat up`` started, and everything that ran in Pods."""
+
+import argparse
+import os
+import signal
+import time
+from pathlib import Path
+
+from heliostat.cli.errors import CommandError
+from heliostat.local.state import State, default_state
+
+STOP_SECONDS = 60.0
+
+
+def run(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="heliostat down", description="Stop the local Kubernetes and everything that runs in its Pods."
+    )
+    parser.add_argument("--state", type=Path, help="the state directory (HELIOSTAT_STATE or ~/.local/state/heliostat)")
+    parser.add_argument("--purge", action="store_true", help="also remove the state directory: objects, volumes, logs")
+    options = parser.parse_args(arguments)
+    state = State((options.state or default_state()).absolute())
+    was_up = stop(state)
+    if options.purge and state.path.exists():
+        state.remove()
+    print(("down" if was_up else "it was not up") + (", and nothing is kept" if options.purge else ""))
+    return 0
+
+
+def stop(state: State) -> bool:
+    """Whether there was anything to stop."""
+    status = state.read_status()
+    if status is None or not state.is_locked():
+        return False
+    os.kill(status.pid, signal.SIGTERM)
+    deadline = time.monotonic() + STOP_SECONDS
+    while state.is_locked():
+        if time.monotonic() > deadline:
+            raise CommandError(f"the supervisor (PID {status.pid}) does not end; see {state.logs}", 1)
+        time.sleep(0.05)
+    return True

@@ -1,0 +1,81 @@
+"""``heliostat logs``: what a container has written; for a RayCluster, its head's."""
+
+import argparse
+import re
+import sys
+
+from heliostat.cli.cluster_access import REQUEST_SECONDS, Cluster, add_cluster_flags, run_on_cluster
+from heliostat.cli.errors import CommandError
+from heliostat.cli.pods_meant import fetch_pod, pick_container
+from heliostat.operator.kinds import POD
+from heliostat.runtime.calls import path_of
+from heliostat.runtime.errors import error_of
+from heliostat.runtime.transport import Call, Reply
+
+_DURATION = re.compile(r"(\d+)([smhd])")
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+def run(arguments: list[str]) -> int:
+    options = _parse(arguments)
+    return run_on_cluster(options, lambda cluster: _show(cluster, options))
+
+
+def _parse(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="heliostat logs",
+        description="Print what a container has written. A RayCluster stands for its head Pod.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("target", metavar="RAYCLUSTER|POD", help="a name, or raycluster/NAME or pod/NAME")
+    parser.add_argument("-f", "--follow", action="store_true", help="go on with what it writes from now on")
+    parser.add_argument("-c", "--container", default="", help="the container (the Pod's default, or its first)")
+    parser.add_argument("-p", "--previous", action="store_true", help="the run before this one")
+    parser.add_argument("--tail", type=_count, metavar="N", help="only the last N lines")
+    parser.add_argument("--since", type=_duration, metavar="AGE", help="only what is younger, such as 30s, 5m or 2h")
+    parser.add_argument("--timestamps", action="store_true", help="begin each line with its time")
+    add_cluster_flags(parser)
+    return parser.parse_args(arguments)
+
+
+async def _show(cluster: Cluster, options: argparse.Namespace) -> int:
+    pod = await fetch_pod(cluster, options.target)
+    query = {
+        "container": pick_container(pod, options.container),
+        "follow": "true" if options.follow else "",
+        "previous": "true" if options.previous else "",
+        "tailLines": "" if options.tail is None else str(options.tail),
+        "sinceSeconds": "" if options.since is None else str(options.since),
+        "timestamps": "true" if options.timestamps else "",
+    }
+    path = path_of(POD, pod["metadata"]["namespace"], pod["metadata"]["name"], "log")
+    call = Call(
+        method="GET",
+        path=path,
+        query=tuple((key, value) for key, value in query.items() if value),
+        accept="text/plain,application/json,*/*",
+    )
+    answer = await cluster.transport.open(call, REQUEST_SECONDS)
+    if isinstance(answer, Reply):
+        if answer.status == 204:  # a Pod without a node
+            name = pod["metadata"]["name"]
+            raise CommandError(f"Pod {name} has written nothing yet; heliostat explain pod/{name} tells why", 1)
+        raise error_of(answer.status, answer.body, answer.retry_after)
+    async for chunk in answer:
+        sys.stdout.buffer.write(chunk)
+        sys.stdout.buffer.flush()
+    return 0
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of lines; give 0 or more")
+    return int(text)
+
+
+def _duration(text: str) -> int:
+    """Seconds."""
+    parts = _DURATION.findall(text)
+    if not parts or "".join(number + unit for number, unit in parts) != text:
+        raise argparse.ArgumentTypeError(f"{text!r} is not an age; write it like 30s, 5m or 1h30m")
+    return max(1, sum(int(number) * _SECONDS[unit] for number, unit in parts))

@@ -1,0 +1,99 @@
+"""``heliostat node``: this machine as a node, Pods as processes, until it is told to stop. Its Pods outlive it."""
+
+import argparse
+import asyncio
+import os
+import socket
+from functools import partial
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from heliostat.cli.errors import CommandError
+from heliostat.cli.open_files import allow_many_open_files
+from heliostat.embedded.node.images import ImageTableError
+from heliostat.embedded.node.network.wiring import Networks
+from heliostat.embedded.node.program import LocalNode, LocalNodeOptions, dns_address_of
+from heliostat.embedded.node.workbench import NodeFacts
+from heliostat.local.first_life import is_first_life
+from heliostat.local.images import load_images
+from heliostat.local.machine import build_machine
+from heliostat.runtime.connection import AccessError, Connection
+from heliostat.runtime.health_server import HealthServerError
+from heliostat.runtime.kubeconfig import find_connection
+from heliostat.runtime.logs import FORMATS, Log, LogSettingsError, configure_logging
+from heliostat.runtime.process import ProcessSettings, Workplace, run_process
+
+
+def run(arguments: list[str]) -> int:
+    options = _parse(arguments)
+    if os.geteuid() != 0:
+        raise CommandError("a node needs root: Pods get namespaces, mounts and a network of their own", 1)
+    allow_many_open_files()
+    try:
+        configure_logging(options.log_level, options.log_format)
+        node_options = _node_options(options)
+    except (LogSettingsError, ImageTableError) as error:
+        raise CommandError(str(error)) from None
+    try:
+        return asyncio.run(_work(options, node_options))  # uvloop has no datagrams of given sockets
+    except (AccessError, HealthServerError) as error:
+        raise CommandError(str(error), 1) from None
+
+
+def _parse(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="heliostat node",
+        description="Make this machine a node: it runs the Pods that are bound to it as processes, each in namespaces"
+        " of its own. heliostat up starts it together with everything else.",
+    )
+    parser.add_argument("--kubeconfig", type=Path, help="how to reach the API server (KUBECONFIG or ~/.kube/config)")
+    parser.add_argument("--context", default="", help="the context of the kubeconfig (its current one)")
+    parser.add_argument("--state", type=Path, default=Path(".heliostat-node"), help="where Pods live (.heliostat-node)")
+    parser.add_argument("--name", default="", help="the node's name (the machine's)")
+    parser.add_argument("--images", type=Path, metavar="FILE", help="what image names stand for, before our own table")
+    parser.add_argument("--strict", action="store_true", help="promise no more than the machine has")
+    parser.add_argument("--socket", type=Path, metavar="PATH", help="serve logs, exec and ports to the API server here")
+    parser.add_argument("--log-level", default="info", metavar="LEVEL", help="debug, info, warn or error (info)")
+    parser.add_argument("--log-format", choices=FORMATS, default="auto", help="auto: text on a terminal (auto)")
+    return parser.parse_args(arguments)
+
+
+def _node_options(options: argparse.Namespace) -> LocalNodeOptions:
+    machine = build_machine(options.name, strict=options.strict)
+    networks = Networks()
+    server = urlsplit(_connect(options).server)
+    return LocalNodeOptions(
+        directory=options.state.absolute(),
+        machine=machine,
+        facts=NodeFacts(
+            host_address=machine.address,
+            dns_address=str(dns_address_of(networks)),
+            allocatable=machine.capacity,
+            images=load_images(options.images),
+            hidden=(str(options.state.absolute().parent),),
+        ),
+        api_server=(server.hostname or "127.0.0.1", server.port or 443),
+        networks=networks,
+        socket=options.socket,
+    )
+
+
+async def _work(options: argparse.Namespace, node_options: LocalNodeOptions) -> int:
+    async def work(place: Workplace) -> None:
+        node = LocalNode(place.transport, node_options, on_problem=place.problems.note, metrics=place.metrics)
+        place.health.watch_over(node.host)
+        await node.run(place.stop, place.since)
+
+    settings = ProcessSettings(
+        user_agent=f"heliostat-node-{socket.gethostname()}", follows_nobody=is_first_life(os.environ)
+    )
+    connect = partial(_connect, options)
+    return await run_process(connect, work, settings, log=Log("heliostat.node"), announce=_announce)
+
+
+def _announce(text: str) -> None:
+    print(text, flush=True)
+
+
+def _connect(options: argparse.Namespace) -> Connection:
+    return find_connection(os.environ, options.kubeconfig, options.context)

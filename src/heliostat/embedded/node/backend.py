@@ -1,0 +1,205 @@
+"""What the API server asks of a node about its Pods, done with what is there: logs, commands, ports, proxied requests.
+
+Rules: sentences are the kubelet's where it has any; a container is meant by its newest run, and by the one before where
+the previous is asked for; connections begin inside the Pod's own network, or beside it.
+"""
+
+import asyncio
+import contextlib
+import socket
+import ssl
+import time
+from ipaddress import IPv4Address, ip_address
+
+from heliostat.embedded.node.commands import attach_to, run_command
+from heliostat.embedded.node.http_exchange import NoHttpError, exchange
+from heliostat.embedded.node.log_files import LogChunks, LogFiles
+from heliostat.embedded.node.log_lines import LogWriter, build_wanted
+from heliostat.embedded.node.network.namespaces import network_of
+from heliostat.embedded.node.network.wiring import Wiring
+from heliostat.embedded.node.sandbox import Sandbox
+from heliostat.embedded.node.shim.journal import Run
+from heliostat.embedded.node.workbench import Workbench
+from heliostat.embedded.refusals import RefusedError, bad_request
+from heliostat.embedded.server.messages import Answer, GoneError, Request, Response, Stream
+from heliostat.embedded.server.node_backend import Duplex, Execution, Failed, LogOptions, Outcome, Proxied, Terminal
+from heliostat.kube.jsontree import JsonObject
+
+DIAL_SECONDS = 30.0
+_CHUNK = 64 * 1024
+_PLAIN = "text/plain"
+_STATUSES = ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses")
+_PULLING = {
+    "ErrImagePull": "image can't be pulled",
+    "ImagePullBackOff": "trying and failing to pull image",
+}
+
+
+class LocalBackend:
+    def __init__(self, bench: Workbench, wiring: Wiring) -> None:
+        self._bench = bench
+        self._wiring = wiring
+
+    async def is_reachable(self) -> bool:
+        return True
+
+    async def read_log(self, pod: JsonObject, options: LogOptions) -> Answer:
+        try:
+            wanted = build_wanted(options, time.time())
+        except ValueError:
+            raise bad_request(f"sinceTime {options.since_time!r} is no time in the form of RFC 3339") from None
+        run = self._choose_run(pod, options)
+        uid = pod["metadata"]["uid"]
+        files = LogFiles(self._bench.log_path(uid, run.name, int(run.id.rpartition("-")[2])))
+        if options.tail_lines is not None:
+            files.skip_to_last(options.tail_lines)
+        chunks = LogChunks(files, LogWriter(wanted), lambda: self._is_over(uid, run), follows=options.follow)
+        return Stream(chunks, content_type=_PLAIN)
+
+    async def execute(self, pod: JsonObject, execution: Execution, terminal: Terminal) -> Outcome:
+        found = self._find_running(pod, execution.container)
+        if isinstance(found, Failed):
+            return found
+        return await run_command(*found, execution, terminal)
+
+    async def attach(self, pod: JsonObject, execution: Execution, terminal: Terminal) -> Outcome:
+        found = self._find_running(pod, execution.container)
+        if isinstance(found, Failed):
+            return found
+        return await attach_to(*found, execution, terminal)
+
+    async def forward(self, pod: JsonObject, port: int, stream: Duplex) -> Failed | None:
+        sandbox = self._bench.sandbox(pod["metadata"]["uid"])
+        if sandbox is None:
+            return Failed("the Pod is not running")
+        try:
+            async with asyncio.timeout(DIAL_SECONDS):
+                connection = await self._wiring.visitor.connect(network_of(sandbox.pid), "127.0.0.1", port)
+        except (OSError, TimeoutError) as error:
+            return Failed(f"failed to connect to localhost:{port} inside the Pod: {_reason(error)}")
+        with connection:
+            await _relay(connection, stream)
+        return None
+
+    async def proxy(self, proxied: Proxied, request: Request) -> Answer:
+        if not proxied.path and not request.path.endswith("/"):
+            return Response(301, b"", "", headers=(("Location", f"{request.path}/"),))
+        writer = None
+        try:
+            async with asyncio.timeout(DIAL_SECONDS):
+                reader, writer = await self._dial(proxied)
+            return await exchange(reader, writer, proxied, request)
+        except (OSError, NoHttpError, TimeoutError) as error:
+            why = str(error) if isinstance(error, NoHttpError) else _dialed(proxied, error)
+            raise RefusedError(503, "ServiceUnavailable", f"error trying to reach service: {why}") from None
+        finally:
+            if writer is not None and writer.is_closing():
+                with contextlib.suppress(OSError):
+                    await writer.wait_closed()
+
+    async def proxy_node(self, node: JsonObject, path: str, request: Request) -> Answer:  # noqa: ARG002
+        """Of what a kubelet serves, only whether it is well."""
+        if path == "healthz":
+            return Response(200, b"ok", _PLAIN)
+        return Response(404, b"404 page not found\n", _PLAIN)
+
+    def _runs(self, pod: JsonObject, container: str) -> list[Run]:
+        return [run for run in self._bench.runs(pod["metadata"]["uid"]) if run.name == container]
+
+    def _is_over(self, uid: str, run: Run) -> bool:
+        return any(known.id == run.id and known.is_over for known in self._bench.runs(uid)) or not self._bench.has_been(
+            uid
+        )
+
+    def _choose_run(self, pod: JsonObject, options: LogOptions) -> Run:
+        """Raises RefusedError."""
+        runs, waiting = self._runs(pod, options.container), _waiting_reason(pod, options.container)
+        name = f'container "{options.container}" in pod "{pod["metadata"]["name"]}"'
+        if options.previous:
+            ended = runs if runs and runs[-1].is_over and waiting is not None else runs[:-1]
+            if not ended:
+                raise bad_request(f"previous terminated {name} not found")
+            return ended[-1]
+        if not runs:
+            reason = _PULLING.get(waiting or "", waiting or "ContainerCreating")
+            raise bad_request(f"{name} is waiting to start: {reason}")
+        return runs[-1]
+
+    def _find_running(self, pod: JsonObject, container: str) -> tuple[Sandbox, str] | Failed:
+        sandbox = self._bench.sandbox(pod["metadata"]["uid"])
+        runs = [run for run in self._runs(pod, container) if not run.is_over]
+        if sandbox is None or not runs:
+            return Failed(f'container not found ("{container}")')
+        return sandbox, runs[-1].id
+
+    async def _dial(self, proxied: Proxied) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """Nobody checks the certificates of Pods: their names mean nothing to anybody."""
+        connection = await self._connect(proxied.address, proxied.port)
+        tls = None
+        if proxied.scheme == "https":
+            tls = ssl.create_default_context()
+            tls.check_hostname, tls.verify_mode = False, ssl.CERT_NONE
+        try:
+            return await asyncio.open_connection(sock=connection, ssl=tls, server_hostname="" if tls else None)
+        except BaseException:
+            connection.close()
+            raise
+
+    async def _connect(self, address: str, port: int) -> socket.socket:
+        wiring, to = self._wiring, ip_address(address)
+        if isinstance(to, IPv4Address) and to in wiring.networks.pods:
+            return await wiring.visitor.connect(wiring.namespace, address, port)
+        made = socket.socket(socket.AF_INET if to.version == 4 else socket.AF_INET6, socket.SOCK_STREAM)
+        made.setblocking(False)
+        try:
+            await asyncio.get_running_loop().sock_connect(made, (address, port))
+        except BaseException:
+            made.close()
+            raise
+        return made
+
+
+def _waiting_reason(pod: JsonObject, container: str) -> str | None:
+    status = pod.get("status") or {}
+    for part in _STATUSES:
+        for each in status.get(part) or ():
+            if each["name"] == container:
+                waiting = (each.get("state") or {}).get("waiting")
+                return None if waiting is None else str(waiting.get("reason", ""))
+    return None
+
+
+async def _relay(connection: socket.socket, stream: Duplex) -> None:
+    """Until the Pod has ended it; the client's end is passed on."""
+    loop = asyncio.get_running_loop()
+    sending = asyncio.ensure_future(_send(connection, stream))
+    try:
+        while data := await loop.sock_recv(connection, _CHUNK):
+            await stream.write(data)
+    except GoneError:
+        raise
+    except OSError:
+        return  # reset by the Pod: there is nothing more to pass on
+    finally:
+        sending.cancel()
+        await asyncio.gather(sending, return_exceptions=True)
+
+
+async def _send(connection: socket.socket, stream: Duplex) -> None:
+    loop = asyncio.get_running_loop()
+    with contextlib.suppress(OSError):
+        while data := await stream.read():
+            await loop.sock_sendall(connection, data)
+        connection.shutdown(socket.SHUT_WR)
+
+
+def _dialed(proxied: Proxied, error: Exception) -> str:
+    return f"dial tcp {proxied.address}:{proxied.port}: {_reason(error)}"
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, TimeoutError):
+        return "i/o timeout"
+    if isinstance(error, ConnectionRefusedError):
+        return "connect: connection refused"
+    return str(getattr(error, "strerror", None) or error).lower()

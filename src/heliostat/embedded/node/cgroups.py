@@ -1,0 +1,168 @@
+"""Control groups, one for each run of a container that has limits: version 2 or version 1, where they can be written.
+
+Rules: who may not write them runs without limits; a setting that the kernel lacks is left out, except the memory limit;
+a group goes when its run is over, and how often the kernel killed in it for memory is read before.
+"""
+
+import asyncio
+import contextlib
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Protocol
+
+from msgspec import Struct
+
+from heliostat.embedded.node.limits import Limits, build_first_settings, build_second_settings
+from heliostat.embedded.node.shim.protocol import Mount
+
+ROOT = Path("/sys/fs/cgroup")
+_OURS = "heliostat"
+_LIMITING = ("memory", "cpu")
+_TRIES, _PAUSE = 50, 0.02  # for processes that were killed just now
+_NEEDED = frozenset(("memory.limit_in_bytes", "memory.max"))
+
+
+class Group(Struct, frozen=True):
+    """What a container needs to be in its group and to see it."""
+
+    members: tuple[str, ...]  # files that take its first process
+    mounts: tuple[Mount, ...]  # so that programs inside find their own limits
+
+
+class Cgroups(Protocol):
+    def make(self, id_: str, limits: Limits) -> Group: ...
+
+    def was_killed_for_memory(self, id_: str) -> bool: ...
+
+    def remove(self, id_: str) -> bool: ...  # whether it is gone: it is not while a process of it is still ending
+
+    def leave(self) -> None: ...  # nothing of ours stays, unless it is in use
+
+
+def find_cgroups(root: Path = ROOT) -> Cgroups | None:
+    """None: this machine does not let us limit anything."""
+    if _has_memory(root / "cgroup.controllers"):
+        return SecondCgroups(root) if _can_write(root) else None
+    if (root / "memory").is_dir() and _can_write(root / "memory") and _can_write(root / "cpu"):
+        return FirstCgroups(root)
+    return None
+
+
+def _has_memory(path: Path) -> bool:
+    try:
+        return "memory" in path.read_text().split()
+    except OSError:
+        return False
+
+
+def _can_write(directory: Path) -> bool:
+    try:
+        (directory / _OURS).mkdir(exist_ok=True)
+    except OSError:
+        return False
+    return os.access(directory / _OURS, os.W_OK)
+
+
+class FirstCgroups:
+    """Version 1: a tree for each controller."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def make(self, id_: str, limits: Limits) -> Group:
+        settings = build_first_settings(limits)
+        for controller, values in settings.items():
+            place = self._place(controller, id_)
+            place.mkdir(parents=True, exist_ok=True)
+            _write(place, values)
+        return Group(
+            tuple(str(self._place(controller, id_) / "cgroup.procs") for controller in settings),
+            tuple(
+                Mount(str(self._place(controller, id_)), str(self._root / controller), is_read_only=True)
+                for controller in settings
+            ),
+        )
+
+    def was_killed_for_memory(self, id_: str) -> bool:
+        return _count_kills(self._place("memory", id_) / "memory.oom_control") > 0
+
+    def remove(self, id_: str) -> bool:
+        return all([_remove(self._place(controller, id_)) for controller in _LIMITING])
+
+    def leave(self) -> None:
+        for controller in _LIMITING:
+            _remove(self._root / controller / _OURS)
+
+    def _place(self, controller: str, id_: str) -> Path:
+        return self._root / controller / _OURS / id_
+
+
+class SecondCgroups:
+    """Version 2: one tree, whose controllers are handed down level by level."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def make(self, id_: str, limits: Limits) -> Group:
+        place = self._place(id_)
+        place.parent.mkdir(exist_ok=True)
+        self._hand_down()
+        place.mkdir(exist_ok=True)
+        _write(place, build_second_settings(limits))
+        return Group((str(place / "cgroup.procs"),), (Mount(str(place), str(self._root), is_read_only=True),))
+
+    def was_killed_for_memory(self, id_: str) -> bool:
+        return _count_kills(self._place(id_) / "memory.events") > 0
+
+    def remove(self, id_: str) -> bool:
+        return _remove(self._place(id_))
+
+    def leave(self) -> None:
+        _remove(self._root / _OURS)
+
+    def _hand_down(self) -> None:
+        for place in (self._root, self._root / _OURS):
+            for controller in _LIMITING:
+                with contextlib.suppress(OSError):
+                    (place / "cgroup.subtree_control").write_text(f"+{controller}")
+
+    def _place(self, id_: str) -> Path:
+        return self._root / _OURS / id_
+
+
+def _write(place: Path, values: Mapping[str, str]) -> None:
+    for name, value in values.items():
+        try:
+            (place / name).write_text(value)
+        except OSError:
+            if name in _NEEDED:
+                raise
+
+
+def _count_kills(path: Path) -> int:
+    try:
+        lines = path.read_text().splitlines()
+    except OSError:
+        return 0
+    return sum(int(line.split()[1]) for line in lines if line.startswith("oom_kill "))
+
+
+def _remove(place: Path) -> bool:
+    try:
+        place.rmdir()
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
+    return True
+
+
+async def remove_groups(groups: Cgroups, ids: Iterable[str]) -> None:
+    """Of runs that were ended by force: their processes may need a moment."""
+    left = list(ids)
+    for _ in range(_TRIES):
+        left = [id_ for id_ in left if not groups.remove(id_)]
+        if not left:
+            return
+        await asyncio.sleep(_PAUSE)

@@ -1,0 +1,205 @@
+"""Services and names for the Pods of this node: a directory kept from the API, with proxy and resolver on it."""
+
+import asyncio
+import socket
+from collections.abc import Callable, Mapping
+from ipaddress import IPv4Address
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from heliostat.embedded.node.network.directory import Directory, Endpoint, KnownService, ServicePort
+from heliostat.embedded.node.network.dns_server import PORT as DNS_PORT
+from heliostat.embedded.node.network.dns_server import DnsServer, host_resolvers
+from heliostat.embedded.node.network.service_proxy import ServiceProxy
+from heliostat.embedded.node.network.wiring import Wiring
+from heliostat.embedded.node.workbench import NodeFacts
+from heliostat.kube.objects import Object
+from heliostat.kube.resource_types import ResourceType
+from heliostat.runtime.cache import CachedKind
+from heliostat.runtime.caches import Caches
+
+_SERVICE_OF_SLICE = "kubernetes.io/service-name"
+
+
+class _ServicePort(Struct, frozen=True, gc=False):
+    port: int
+    name: str = ""
+    protocol: str = "TCP"
+
+
+class _ServiceSpec(Struct, frozen=True, gc=False, rename="camel"):
+    type: str = "ClusterIP"
+    cluster_ip: str = msgspec.field(default="", name="clusterIP")
+    external_name: str = ""
+    ports: tuple[_ServicePort, ...] = ()
+
+
+class NodeService(Object, frozen=True, gc=False):
+    spec: _ServiceSpec = _ServiceSpec()
+
+
+class _Conditions(Struct, frozen=True, gc=False):
+    ready: bool | None = None
+    serving: bool | None = None
+
+
+class _Endpoint(Struct, frozen=True, gc=False):
+    addresses: tuple[str, ...] = ()
+    conditions: _Conditions = _Conditions()
+    hostname: str | None = None
+
+
+class _SlicePort(Struct, frozen=True, gc=False):
+    port: int | None = None
+    name: str | None = None
+    protocol: str | None = None
+
+
+class NodeSlice(Object, frozen=True, gc=False, rename="camel"):
+    endpoints: tuple[_Endpoint, ...] | None = None
+    ports: tuple[_SlicePort, ...] | None = None
+    address_type: str = "IPv4"
+
+
+SERVICES = CachedKind(ResourceType("v1", "Service", "services"), NodeService)
+SLICES = CachedKind(ResourceType("discovery.k8s.io/v1", "EndpointSlice", "endpointslices"), NodeSlice)
+
+
+class ClusterNetwork:
+    def __init__(
+        self,
+        caches: Caches,
+        wiring: Wiring,
+        facts: NodeFacts,
+        api_server: tuple[str, int],
+        on_problem: Callable[[str, Exception], None],
+    ) -> None:
+        self.directory = Directory()
+        self._services = caches.of(SERVICES)
+        self._slices = caches.of(SLICES)
+        self._wiring = wiring
+        self._facts = facts
+        self._api_server = api_server
+        self._on_problem = on_problem
+        self._changed = asyncio.Event()
+        self._proxy = ServiceProxy(self.directory, self._listen, self._dial, on_problem)
+
+    def variables(self, namespace: str) -> Mapping[str, str]:
+        """What containers are told about services: those of their namespace, and where the API is."""
+        own = [service for service in self.directory.services() if service.namespace == namespace]
+        api = self.directory.find("default", "kubernetes")
+        found: dict[str, str] = {}
+        for service in (*own, *((api,) if api is not None else ())):
+            found |= _variables_of(service)
+        return found
+
+    async def run(self) -> None:
+        await self._services.synced.wait()
+        await self._slices.synced.wait()
+        self._services.subscribe(self._service_changed)
+        self._slices.subscribe(self._slice_changed)
+        address, infra, visitor = self._facts.dns_address, self._wiring.namespace, self._wiring.visitor
+        datagrams = await visitor.listen(infra, address, DNS_PORT, socket.SOCK_DGRAM)
+        listener = await visitor.listen(infra, address, DNS_PORT)
+        server = DnsServer(self.directory, self._facts.domain, host_resolvers())
+        with datagrams, listener:
+            try:
+                async with asyncio.TaskGroup() as group:
+                    group.create_task(server.run(datagrams, listener))
+                    group.create_task(self._keep_proxy())
+            finally:
+                await self._proxy.close()
+
+    async def _keep_proxy(self) -> None:
+        while True:
+            self._changed.clear()
+            await self._proxy.refresh()
+            await self._changed.wait()
+
+    async def _listen(self, address: str, port: int) -> socket.socket:
+        return await self._wiring.visitor.listen(self._wiring.namespace, address, port)
+
+    async def _dial(self, address: str, port: int) -> socket.socket:
+        if IPv4Address(address).is_loopback:  # the API server, which is on the host
+            return await _connect_here(address, port)
+        return await self._wiring.visitor.connect(self._wiring.namespace, address, port)
+
+    def _service_changed(self, before: NodeService | None, after: NodeService | None) -> None:
+        if after is not None:
+            self.directory.put_service(_known(after))
+            self._put_api_server(after)
+        elif before is not None:
+            self.directory.drop_service(before.metadata.namespace, before.metadata.name)
+        self._changed.set()
+
+    def _put_api_server(self, service: NodeService) -> None:
+        if (service.metadata.namespace, service.metadata.name) != ("default", "kubernetes"):
+            return
+        host, port = self._api_server
+        ports = tuple(ServicePort(port, each.name, each.protocol) for each in service.spec.ports)
+        self.directory.put_endpoints("default", "kubernetes", "", [Endpoint(address=IPv4Address(host), ports=ports)])
+
+    def _slice_changed(self, before: NodeSlice | None, after: NodeSlice | None) -> None:
+        item = after or before
+        service = item.metadata.labels.get(_SERVICE_OF_SLICE, "") if item is not None else ""
+        if item is None or not service or (item.metadata.namespace, service) == ("default", "kubernetes"):
+            return
+        where = (item.metadata.namespace, service, item.metadata.name)
+        if after is None or after.address_type != "IPv4":
+            self.directory.drop_endpoints(*where)
+        else:
+            self.directory.put_endpoints(*where, _endpoints(after))
+        self._changed.set()
+
+
+async def _connect_here(address: str, port: int) -> socket.socket:
+    made = socket.socket(socket.AF_INET, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
+    made.setblocking(False)
+    try:
+        await asyncio.get_running_loop().sock_connect(made, (address, port))
+    except BaseException:
+        made.close()
+        raise
+    return made
+
+
+def _known(service: NodeService) -> KnownService:
+    spec = service.spec
+    has_address = spec.cluster_ip not in ("", "None") and ":" not in spec.cluster_ip
+    return KnownService(
+        namespace=service.metadata.namespace,
+        name=service.metadata.name,
+        address=IPv4Address(spec.cluster_ip) if has_address else None,
+        external_name=spec.external_name if spec.type == "ExternalName" else "",
+        ports=tuple(ServicePort(port.port, port.name, port.protocol) for port in spec.ports),
+    )
+
+
+def _endpoints(item: NodeSlice) -> list[Endpoint]:
+    ports = tuple(
+        ServicePort(port.port, port.name or "", port.protocol or "TCP") for port in item.ports or () if port.port
+    )
+    return [
+        Endpoint(
+            address=IPv4Address(address),
+            hostname=endpoint.hostname or "",
+            is_ready=endpoint.conditions.ready is not False,
+            is_serving=endpoint.conditions.serving is not False,
+            ports=ports,
+        )
+        for endpoint in item.endpoints or ()
+        for address in endpoint.addresses
+    ]
+
+
+def _variables_of(service: KnownService) -> dict[str, Any]:
+    if service.address is None or not service.ports:
+        return {}
+    prefix, first = service.name.upper().replace("-", "_"), service.ports[0]
+    found = {f"{prefix}_SERVICE_HOST": str(service.address), f"{prefix}_SERVICE_PORT": str(first.port)}
+    for port in service.ports:
+        if port.name:
+            found[f"{prefix}_SERVICE_PORT_{port.name.upper().replace('-', '_')}"] = str(port.port)
+    return found

@@ -1,0 +1,133 @@
+"""One HTTP GET, as probes and hooks make it: to a Pod's address, with a certificate that nobody checks.
+
+Only the status counts, so only the head of the answer is read. A redirect within the same host is followed; one that
+leads elsewhere is an answer.
+"""
+
+import asyncio
+import socket
+import ssl
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeAlias
+from urllib.parse import urljoin, urlsplit
+
+from msgspec import Struct
+
+from heliostat.embedded.node.pods import Container
+
+Connect: TypeAlias = Callable[[str, int], Awaitable[socket.socket]]
+
+_AGENT = "kube-probe/1.34"
+_MOST_REDIRECTS = 10
+_MOST_HEAD = 64 * 1024
+
+
+class Answered(Struct, frozen=True):
+    status: int
+    location: str = ""  # a redirect that leads to another host
+
+
+class UnknownPortError(Exception):
+    """The name of a port that the container does not have."""
+
+
+class _Url(Struct, frozen=True):
+    is_secure: bool
+    host: str
+    port: int
+    path: str
+
+    def __str__(self) -> str:
+        return f"http{'s' if self.is_secure else ''}://{self.host}:{self.port}{self.path}"
+
+
+def resolve_port(port: int | str, container: Container) -> int:
+    """A number, or the name of one of the container's ports."""
+    if isinstance(port, int) or port.isdecimal():
+        return int(port)
+    for known in container.ports:
+        if known.name == port:
+            return known.container_port
+    raise UnknownPortError(
+        f"couldn't find port {port!r} in container {container.name}; it has to be named in its ports"
+    )
+
+
+async def get(connect: Connect, action: dict[str, Any], container: Container, address: str) -> Answered:
+    """``action`` is an httpGet of a probe or a hook. Raises OSError and what the connection raises."""
+    path = str(action.get("path") or "/")
+    url = _Url(
+        str(action.get("scheme") or "HTTP").upper() == "HTTPS",
+        action.get("host") or address,
+        resolve_port(action["port"], container),
+        path if path.startswith("/") else f"/{path}",
+    )
+    for _ in range(_MOST_REDIRECTS):
+        status, location = await _ask(connect, url, _headers(action, url))
+        if not 300 <= status < 400 or not location:
+            return Answered(status)
+        target = _follow(url, location)
+        if target is None:
+            return Answered(status, location)
+        url = target
+    raise OSError(f"stopped after {_MOST_REDIRECTS} redirects")
+
+
+def _headers(action: dict[str, Any], url: _Url) -> dict[str, str]:
+    headers = {"Host": f"{url.host}:{url.port}", "User-Agent": _AGENT, "Accept": "*/*", "Connection": "close"}
+    by_name = {name.lower(): name for name in headers}
+    for header in action.get("httpHeaders") or ():
+        headers[by_name.get(header["name"].lower(), header["name"])] = header.get("value") or ""
+    return headers
+
+
+def _follow(url: _Url, location: str) -> _Url | None:
+    parts = urlsplit(urljoin(str(url), location))
+    if parts.hostname != url.host or parts.scheme not in ("http", "https"):
+        return None
+    is_secure = parts.scheme == "https"
+    path = f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
+    return _Url(is_secure, url.host, parts.port or (443 if is_secure else 80), path)
+
+
+async def _ask(connect: Connect, url: _Url, headers: dict[str, str]) -> tuple[int, str]:
+    """The status, and where it leads."""
+    lines = [f"GET {url.path} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items())]
+    reader, writer = await _open(connect, url)
+    try:
+        writer.write("\r\n".join([*lines, "", ""]).encode())
+        await writer.drain()
+        return _read_head(await _until_head(reader))
+    finally:
+        writer.close()
+
+
+async def _open(connect: Connect, url: _Url) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    made = await connect(url.host, url.port)
+    try:
+        if not url.is_secure:
+            return await asyncio.open_connection(sock=made, limit=_MOST_HEAD)
+        context = ssl.create_default_context()
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        return await asyncio.open_connection(sock=made, ssl=context, server_hostname=url.host, limit=_MOST_HEAD)
+    except BaseException:
+        made.close()
+        raise
+
+
+async def _until_head(reader: asyncio.StreamReader) -> bytes:
+    try:
+        return await reader.readuntil(b"\r\n\r\n")
+    except asyncio.IncompleteReadError:
+        raise OSError("the connection ended before an answer") from None
+    except asyncio.LimitOverrunError:
+        raise OSError(f"the head of the answer is larger than {_MOST_HEAD} bytes") from None
+
+
+def _read_head(head: bytes) -> tuple[int, str]:
+    first, *rest = head.decode("latin-1").split("\r\n")
+    words = first.split(" ", 2)
+    if len(words) < 2 or not words[0].startswith("HTTP/") or not words[1].isdecimal():
+        raise OSError(f"malformed HTTP response {first[:100]!r}")
+    headers = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in rest)}
+    return int(words[1]), headers.get("location", "")

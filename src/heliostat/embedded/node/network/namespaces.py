@@ -1,0 +1,77 @@
+"""Doing something inside another network namespace: a thread goes in, does it, and comes back out.
+
+A socket belongs for ever to the namespace it was made in, so the event loop can use what is made here like any other.
+"""
+
+import asyncio
+import os
+import socket
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+from heliostat.embedded.node.shim import syscalls
+
+T = TypeVar("T")
+
+
+def network_of(pid: int) -> Path:
+    """The network namespace of a process, as a file."""
+    return Path(f"/proc/{pid}/ns/net")
+
+
+class NamespaceVisitor:
+    """A few threads that visit namespaces; they belong to no namespace but the host's in between."""
+
+    def __init__(self) -> None:
+        self._home = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+        self._threads = ThreadPoolExecutor(max_workers=4, thread_name_prefix="namespace")
+
+    async def visit(self, namespace: Path, do: Callable[[], T]) -> T:
+        """``do`` inside the namespace; its result, or what it raised."""
+        return await asyncio.get_running_loop().run_in_executor(self._threads, self._visit, namespace, do)
+
+    async def connect(self, namespace: Path, address: str, port: int) -> socket.socket:
+        """A connection that begins in the namespace; raises OSError as any connection does."""
+        made = await self.visit(namespace, _new_stream)
+        try:
+            await asyncio.get_running_loop().sock_connect(made, (address, port))
+        except BaseException:
+            made.close()
+            raise
+        return made
+
+    async def listen(self, namespace: Path, address: str, port: int, kind: int = socket.SOCK_STREAM) -> socket.socket:
+        return await self.visit(namespace, lambda: _new_listener(address, port, kind))
+
+    def close(self) -> None:
+        self._threads.shutdown(wait=False)
+        os.close(self._home)
+
+    def _visit(self, namespace: Path, do: Callable[[], T]) -> T:
+        syscalls.join_namespace(str(namespace), syscalls.NEW_NETWORK)
+        try:
+            return do()
+        finally:
+            syscalls.join_namespace(f"/proc/self/fd/{self._home}", syscalls.NEW_NETWORK)
+
+
+def _new_stream() -> socket.socket:
+    made = socket.socket(socket.AF_INET, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
+    made.setblocking(False)
+    return made
+
+
+def _new_listener(address: str, port: int, kind: int) -> socket.socket:
+    made = socket.socket(socket.AF_INET, kind | socket.SOCK_CLOEXEC)
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind((address, port))
+        if kind == socket.SOCK_STREAM:
+            made.listen(256)
+        made.setblocking(False)
+    except BaseException:
+        made.close()
+        raise
+    return made

@@ -1,0 +1,119 @@
+"""The files that a Pod finds: its /etc/hosts and /etc/resolv.conf, and the contents of its volumes."""
+
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from heliostat.embedded.node.environment import MissingReferenceError
+from heliostat.embedded.node.pods import Container, NodePod
+from heliostat.embedded.node.volumes import Empty, File, Files, HostPath, Volume, read_sub_path, source_of
+
+
+def build_hosts(pod: NodePod, hostname: str, address: str, domain: str) -> str:
+    names = hostname
+    if pod.spec.subdomain:
+        names = f"{hostname}.{pod.spec.subdomain}.{pod.metadata.namespace}.svc.{domain}\t{hostname}"
+    lines = [
+        "# Kubernetes-managed hosts file.",
+        "127.0.0.1\tlocalhost",
+        f"{address}\t{names}",
+        *(f"{alias.ip}\t{chr(9).join(alias.hostnames)}" for alias in pod.spec.host_aliases),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def build_resolv_conf(pod: NodePod, server: str, domain: str) -> str:
+    """ClusterFirst, and what dnsConfig adds to it; with policy None dnsConfig alone."""
+    config = pod.spec.dns_config
+    is_alone = pod.spec.dns_policy == "None"
+    servers = [] if is_alone else [server]
+    searches = [] if is_alone else [f"{pod.metadata.namespace}.svc.{domain}", f"svc.{domain}", domain]
+    options = {} if is_alone else {"ndots": "5"}
+    servers += config.get("nameservers") or []
+    searches += config.get("searches") or []
+    options |= {option["name"]: option.get("value") or "" for option in config.get("options") or []}
+    lines = [*(f"nameserver {address}" for address in servers)]
+    lines += [f"search {' '.join(searches)}"] if searches else []
+    words = [f"{name}:{value}" if value else name for name, value in options.items()]
+    lines += [f"options {' '.join(words)}"] if words else []
+    return "\n".join(lines) + "\n"
+
+
+def write_volumes(directory: Path, volumes: Mapping[str, Volume], group: int | None) -> None:
+    """Each volume of the Pod's own under its name; those of the host are only looked at."""
+    for name, volume in volumes.items():
+        match volume:
+            case Files(files):
+                write_files(directory / name, files)
+            case Empty():
+                make_shared(directory / name, group)
+            case HostPath():
+                check_host_path(volume)
+
+
+def write_files(directory: Path, files: tuple[File, ...]) -> None:
+    """Just these. Each file is replaced as a whole, so a reader sees the old or the new one."""
+    directory.mkdir(parents=True, exist_ok=True)
+    directory = directory.resolve()
+    wanted = {directory / file.path: file for file in files}
+    for path, file in wanted.items():
+        if directory not in path.resolve().parents:
+            raise MissingReferenceError(f'the path "{file.path}" leads out of its volume')
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists() or path.read_bytes() != file.content:
+            fresh = path.with_name(f".{path.name}.new")
+            fresh.write_bytes(file.content)
+            fresh.chmod(file.mode)
+            fresh.replace(path)
+        path.chmod(file.mode)
+    for path in [path for path in directory.rglob("*") if path.is_file() and path not in wanted]:
+        path.unlink()
+
+
+def prepare_sub_paths(
+    container: Container, volumes: Mapping[str, Volume], directory: Path, environment: Mapping[str, str]
+) -> None:
+    """The parts of volumes that a container mounts: made where they are missing, refused where a link leads out."""
+    for wish in container.volume_mounts:
+        volume, inside = volumes.get(wish.name), read_sub_path(wish, environment)
+        if inside and isinstance(volume, Empty | HostPath | Files):
+            root = Path(source_of(wish, volume, str(directory))).resolve()
+            target = root / inside
+            if root not in target.resolve().parents:
+                raise MissingReferenceError(f'subPath "{inside}" leads out of volume "{wish.name}" by a link')
+            if not target.exists() and not isinstance(volume, Files):
+                target.mkdir(parents=True)
+                target.chmod(root.stat().st_mode & 0o7777)
+
+
+def make_shared(directory: Path, group: int | None) -> None:
+    """Everybody in the Pod may write; with an fsGroup it is the group's."""
+    if directory.exists():
+        return
+    directory.mkdir(parents=True)
+    directory.chmod(0o777 if group is None else 0o2777)
+    if group is not None:
+        os.chown(directory, -1, group)
+
+
+_MUST_BE_DIRECTORY = ("Directory", "DirectoryOrCreate")
+
+
+def check_host_path(volume: HostPath) -> None:
+    path = Path(volume.path)
+    if volume.kind == "DirectoryOrCreate":
+        path.mkdir(parents=True, exist_ok=True)
+    elif volume.kind == "FileOrCreate" and not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    if volume.kind in _MUST_BE_DIRECTORY and not path.is_dir():
+        raise MissingReferenceError(f"hostPath type check failed: {volume.path} is not a directory")
+    if volume.kind in ("File", "FileOrCreate") and not path.is_file():
+        raise MissingReferenceError(f"hostPath type check failed: {volume.path} is not a file")
+    if not volume.kind and not path.exists():
+        path.mkdir(parents=True)  # as container engines do
+
+
+def remove_tree(directory: Path) -> None:
+    shutil.rmtree(directory, ignore_errors=True)

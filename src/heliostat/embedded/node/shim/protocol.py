@@ -1,0 +1,74 @@
+"""What the node tells a shim and what it hears: JSON in datagrams over a Unix socket, and orders in files.
+
+A container's order is a file, because it may be larger than a datagram and because it explains afterwards what was
+run. File descriptors of a command, or of who is attached, travel beside their datagram. Every request has a number and
+is answered with it; changes of containers are told to whoever asked to hear of them.
+"""
+
+import json
+from pathlib import Path
+from typing import Any, NamedTuple, TypeAlias
+
+Message: TypeAlias = dict[str, Any]
+
+SOCKET = "shim.sock"
+JOURNAL = "containers.jsonl"
+LARGEST = 64 * 1024
+
+START, SIGNAL, ATTACH, RESIZE, LISTEN, STOP = "start", "signal", "attach", "resize", "listen", "stop"
+EXECUTE, CANCEL = "execute", "cancel"
+
+
+class Mount(NamedTuple):
+    source: str  # a path of the host; empty for tmpfs
+    target: str  # a path in the container
+    is_read_only: bool = False
+    kind: str = "bind"  # or tmpfs
+    size: int = 0  # bytes that a tmpfs may hold; 0: half of the memory
+    is_recursive: bool = False
+
+
+class Order(NamedTuple):
+    """How to run one container."""
+
+    id: str
+    name: str
+    argv: tuple[str, ...]
+    environment: dict[str, str]
+    work: str  # where what it writes to its root is kept, and its order
+    log: str
+    directory: str = "/"
+    user: int = 0
+    group: int = 0
+    groups: tuple[int, ...] = ()
+    mounts: tuple[Mount, ...] = ()
+    has_terminal: bool = False
+    has_stdin: bool = False
+    stdin_ends_with_first: bool = False  # when the first who is attached has ended it
+    has_read_only_root: bool = False
+    is_privileged: bool = False
+    hidden: tuple[str, ...] = ()  # directories of the host that the container does not see
+    control_groups: tuple[str, ...] = ()  # files of the host that take the processes which are to be limited
+    log_bytes: int = 10 * 1024 * 1024  # of one log file; the last one of that size is kept beside it
+
+
+def write_order(path: Path, order: Order) -> None:
+    fields = order._asdict() | {"mounts": [mount._asdict() for mount in order.mounts]}
+    path.write_text(json.dumps(fields))
+
+
+def read_order(path: Path) -> Order:
+    fields = json.loads(path.read_text())
+    fields["mounts"] = tuple(Mount(**mount) for mount in fields["mounts"])
+    for name in ("argv", "groups", "hidden", "control_groups"):
+        fields[name] = tuple(fields[name])
+    return Order(**fields)
+
+
+def encode(message: Message) -> bytes:
+    return json.dumps(message, separators=(",", ":")).encode()
+
+
+def decode(data: bytes) -> Message:
+    message: Message = json.loads(data)
+    return message

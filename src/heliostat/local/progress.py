@@ -1,0 +1,50 @@
+"""How far a RayCluster is, in a few lines for a person: the cluster, each Pod's state, and why it waits. Pure."""
+
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct
+
+from heliostat.kube.conditions import get_condition
+from heliostat.kube.jsontree import JsonObject
+from heliostat.kube.pods import is_ready, view_pod, why_waiting
+
+_MARKS = {True: "✓", False: "…"}
+
+
+class ClusterView(Struct, frozen=True):
+    is_ready: bool
+    lines: tuple[str, ...]
+
+
+def is_cluster_ready(cluster: JsonObject) -> bool:
+    """What the operator says of the spec as it is now."""
+    status = cluster.get("status") or {}
+    is_current = status.get("observedGeneration") == cluster["metadata"].get("generation")
+    return status.get("state") == "ready" and is_current
+
+
+def view_cluster(cluster: JsonObject, pods: Sequence[JsonObject]) -> ClusterView:
+    name, status = cluster["metadata"]["name"], cluster.get("status") or {}
+    is_up = is_cluster_ready(cluster)
+    wanted = 1 + (status.get("desiredWorkerReplicas") or 0)
+    ready = sum(is_ready(view_pod(pod)) for pod in pods)
+    state = status.get("state") or "starting"
+    lines = [f"{_MARKS[is_up]} RayCluster {name}: {state}, {ready} of {wanted} Ray nodes ready"]
+    lines += [_pod_line(pod) for pod in pods]
+    lines += [f"    {text}" for text in _failures(status)]
+    return ClusterView(is_up, tuple(lines))
+
+
+def _pod_line(tree: JsonObject) -> str:
+    pod = view_pod(tree)
+    waiting = why_waiting(pod)
+    if waiting is None:
+        return f"  ✓ {pod.name}: {'ready' if is_ready(pod) else pod.phase.lower()}"
+    reason, sentence = waiting
+    return f"  … {pod.name}: {reason}: {sentence}"
+
+
+def _failures(status: JsonObject) -> Iterable[str]:
+    failure = get_condition(status.get("conditions"), "ReplicaFailure")
+    if failure is not None and failure.get("status") == "True":
+        yield str(failure.get("message") or failure.get("reason")).replace("\n", ": ")

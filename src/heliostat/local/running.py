@@ -1,0 +1,157 @@
+"""``heliostat run``, without its terminal: apply, follow until ready, run a command as a Ray job, take it down again.
+
+What was made here is deleted here; what was there before stays. A server that is away for a moment is asked again.
+"""
+
+import asyncio
+import shlex
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from msgspec import Struct
+
+from heliostat.kube.jsontree import JsonObject
+from heliostat.kube.resource_types import ResourceType
+from heliostat.local.progress import ClusterView, is_cluster_ready, view_cluster
+from heliostat.local.service_dashboard import ServiceDashboard
+from heliostat.local.session import Session
+from heliostat.ray.jobs import DashboardError, JobInfo, Jobs
+from heliostat.ray.packages import build_package
+from heliostat.runtime.errors import AmbiguousError, ApiError, UnavailableError
+
+T = TypeVar("T")
+
+POD = ResourceType("v1", "Pod", "pods")
+RAY_CLUSTER = "RayCluster"
+_POLL_SECONDS = 0.2
+_PATIENCE_SECONDS = 60.0  # for a dashboard or a server that does not answer
+
+
+class RunError(Exception):
+    """It cannot go on; the text says why and what to do."""
+
+
+class Show(Struct, frozen=True):
+    """What a person sees: the state of the cluster while it starts, and the words of the job."""
+
+    progress: Callable[[ClusterView], None]
+    words: Callable[[str], None]
+    note: Callable[[str], None]
+
+
+class Made(Struct, frozen=True):
+    tree: JsonObject  # as the server has it
+    is_new: bool
+
+
+async def apply_all(session: Session, documents: Sequence[JsonObject], namespace: str, show: Show) -> list[Made]:
+    """``namespace`` is for documents that name none."""
+    made = []
+    for given in documents:
+        document = await session.place(given, namespace)
+        before = await session.find(document)
+        after = await session.apply(document)
+        made.append(Made(after, before is None))
+        word = "created" if before is None else "configured"
+        show.note(f"{document['kind']} {document['metadata']['name']} {word}")
+    return made
+
+
+async def follow_until_ready(session: Session, cluster: JsonObject, show: Show, seconds: float) -> JsonObject:
+    """The cluster once it is ready."""
+    deadline = time.monotonic() + seconds
+    namespace, name = cluster["metadata"]["namespace"], cluster["metadata"]["name"]
+    view: ClusterView | None = None
+    while time.monotonic() < deadline:
+        try:
+            found = await session.find(cluster)
+            pods = await session.list_in(POD, namespace, f"ray.io/cluster={name}")
+        except (UnavailableError, AmbiguousError):
+            await asyncio.sleep(_POLL_SECONDS)
+            continue
+        if found is None:
+            raise RunError(f"RayCluster {name} was deleted while it was waited for")
+        fresh = view_cluster(found, pods)
+        if fresh != view:
+            view = fresh
+            show.progress(fresh)
+        if is_cluster_ready(found):
+            return found
+        await asyncio.sleep(_POLL_SECONDS)
+    hint = f"heliostat explain raycluster/{name} tells why"
+    raise RunError(f"RayCluster {name} was not ready within {seconds:.0f} s; {hint}")
+
+
+async def run_job(
+    session: Session, cluster: JsonObject, command: Sequence[str], working_directory: Path, id_: str, show: Show
+) -> int:
+    """The exit code of the command."""
+    head = (cluster.get("status") or {}).get("head") or {}
+    service = head.get("serviceName")
+    if not service:
+        raise RunError(f"RayCluster {cluster['metadata']['name']} has no head service yet")
+    jobs = Jobs(ServiceDashboard(session.transport, cluster["metadata"]["namespace"], service))
+    await _wait_for_dashboard(jobs)
+    package = await asyncio.to_thread(build_package, working_directory)
+    await _patiently(lambda: jobs.upload(package.name, package.content))
+    runtime_env = {"working_dir": package.address}
+    await _patiently(lambda: jobs.submit(shlex.join(command), id_, runtime_env))
+    return (await follow_job(jobs, id_, show)).exit_code
+
+
+async def _wait_for_dashboard(jobs: Jobs) -> None:
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while not await jobs.is_there():
+        if time.monotonic() > deadline:
+            raise RunError(
+                f"the Ray dashboard did not answer within {_PATIENCE_SECONDS:.0f} s; look at the head's logs"
+            )
+        await asyncio.sleep(_POLL_SECONDS)
+
+
+async def follow_job(jobs: Jobs, id_: str, show: Show) -> JobInfo:
+    """Its words as they come, until it is over."""
+    told = 0
+    while True:
+        info = await _patiently(lambda: jobs.info(id_))
+        text = await _patiently(lambda: jobs.logs(id_))
+        if len(text) > told:
+            show.words(text[told:])
+            told = len(text)
+        if info.is_over:
+            if info.message and info.exit_code:
+                show.note(info.message)
+            return info
+        await asyncio.sleep(_POLL_SECONDS)
+
+
+async def _patiently(ask: Callable[[], Awaitable[T]]) -> T:
+    """Again and again while nothing answers: processes of ours may die and come back."""
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    while True:
+        try:
+            return await ask()
+        except DashboardError as error:
+            if error.status not in (0, 500, 502, 503, 504) or time.monotonic() > deadline:
+                raise RunError(f"the Ray dashboard refuses: {error}") from None
+        await asyncio.sleep(_POLL_SECONDS)
+
+
+async def take_down(session: Session, made: Sequence[Made]) -> None:
+    """What we made, in the opposite order, until it is gone."""
+    new = [each.tree for each in reversed(made) if each.is_new]
+    for tree in new:
+        await session.delete(tree)
+    for tree in new:
+        while await _is_there(session, tree):
+            await asyncio.sleep(_POLL_SECONDS)
+
+
+async def _is_there(session: Session, tree: JsonObject) -> bool:
+    try:
+        found: Any = await session.find(tree)
+    except ApiError:
+        return True
+    return found is not None and found["metadata"]["uid"] == tree["metadata"]["uid"]

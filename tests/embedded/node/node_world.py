@@ -1,0 +1,179 @@
+"""A whole small Kubernetes with one real node: API server, controllers, and Pods as processes of this machine."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from heliostat.embedded.controllers.nodes.machines import build_machines
+from heliostat.embedded.node.ending import end_all_pods
+from heliostat.embedded.node.images import Image
+from heliostat.embedded.node.program import LocalNode, LocalNodeOptions
+from heliostat.embedded.node.workbench import NodeFacts
+from heliostat.runtime.https_transport import HttpsTransport
+from heliostat.runtime.kubeconfig import find_connection
+from heliostat.testing import ApiServer
+
+SECONDS = 30.0
+IMAGES = (Image(match="busybox*", command=("/bin/sh",)),)
+
+Tree = dict[str, Any]
+T = TypeVar("T")
+
+
+class NodeWorld:
+    def __init__(self, server: ApiServer, directory: Path) -> None:
+        self.server = server
+        self.directory = directory
+        self.problems: list[tuple[str, Exception]] = []
+        self._stop = asyncio.Event()
+        self._running: asyncio.Task[None] | None = None
+        self._transport: HttpsTransport | None = None
+
+    # the node
+
+    async def start_node(self) -> None:
+        machine = build_machines(1)[0]
+        facts = NodeFacts(
+            host_address=machine.address, dns_address="10.96.0.10", allocatable=machine.capacity, images=IMAGES
+        )
+        port = int(self.server.address.rpartition(":")[2])
+        options = LocalNodeOptions(
+            directory=self.directory, machine=machine, facts=facts, api_server=("127.0.0.1", port)
+        )
+        self._transport = HttpsTransport(find_connection({}, self.server.kubeconfig, ""), "node")
+        node = LocalNode(self._transport, options, on_problem=lambda what, error: self.problems.append((what, error)))
+        self._stop.clear()
+        self._running = asyncio.create_task(node.run(self._stop), name="node")
+
+    async def stop_node(self) -> None:
+        """As when its process ends: the Pods go on."""
+        self._stop.set()
+        if self._running is not None:
+            await self._running
+        if self._transport is not None:
+            await self._transport.close()
+
+    def pod_directories(self) -> list[str]:
+        return sorted(place.name for place in (self.directory / "pods").iterdir())
+
+    # the API
+
+    async def create(self, kind: str, tree: Tree) -> Tree:
+        answer: Tree = await self.server.request("POST", f"/api/v1/namespaces/default/{kind}", tree)
+        assert answer.get("kind") != "Status", answer
+        return answer
+
+    async def run_pod(self, name: str, *containers: Tree, **spec: Any) -> Tree:
+        body = {"containers": list(containers), "terminationGracePeriodSeconds": 2, **spec}
+        return await self.create("pods", {"metadata": {"name": name}, "spec": body})
+
+    async def pod(self, name: str) -> Tree | None:
+        answer: Tree = await self.server.request("GET", f"/api/v1/namespaces/default/pods/{name}")
+        return None if answer.get("kind") == "Status" else answer
+
+    async def delete_pod(self, name: str, **options: Any) -> None:
+        await self.server.request("DELETE", f"/api/v1/namespaces/default/pods/{name}", options or None)
+
+    async def until(self, name: str, test: Callable[[Tree], Any]) -> Tree:
+        """The Pod, once ``test`` holds for it."""
+        found = await self._until(lambda: self.pod(name), lambda pod: pod is not None and bool(test(pod)))
+        assert found is not None
+        return found
+
+    async def until_gone(self, name: str) -> None:
+        await self._until(lambda: self.pod(name), lambda pod: pod is None)
+
+    async def until_no_directory(self, uid: str) -> None:
+        async def directories() -> list[str]:
+            return self.pod_directories()
+
+        await self._until(directories, lambda found: uid not in found)
+
+    async def until_event(self, name: str, reason: str, part: str = "") -> Tree:
+        """An event about the Pod, with this in its note."""
+
+        async def events() -> list[Tree]:
+            answer = await self.server.request("GET", "/apis/events.k8s.io/v1/namespaces/default/events")
+            found: list[Tree] = answer["items"]
+            return [event for event in found if event["regarding"]["name"] == name and event["reason"] == reason]
+
+        found = await self._until(events, lambda found: any(part in event["note"] for event in found))
+        return next(event for event in found if part in event["note"])
+
+    def log(self, pod: Tree, container: str = "c", attempt: int = 0) -> list[str]:
+        path = self.directory / "pods" / pod["metadata"]["uid"] / "logs" / container / f"{attempt}.log"
+        return [line.split(" ", 3)[3] for line in path.read_text().splitlines()] if path.exists() else []
+
+    async def until_log(self, pod: Tree, text: str, container: str = "c", attempt: int = 0) -> list[str]:
+        async def log() -> list[str]:
+            return self.log(pod, container, attempt)
+
+        return await self._until(log, lambda lines: text in lines)
+
+    async def _until(self, look: Callable[[], Coroutine[Any, Any, T]], test: Callable[[T], bool]) -> T:
+        found = await look()
+        try:
+            async with asyncio.timeout(SECONDS):
+                while not test(found):
+                    await asyncio.sleep(0.02)
+                    found = await look()
+        except TimeoutError:
+            shown = msgspec.json.format(msgspec.json.encode(found)).decode()
+            raise AssertionError(f"it did not become so; last seen: {shown}; problems: {self.problems}") from None
+        return found
+
+
+@asynccontextmanager
+async def node_world(directory: Path) -> AsyncIterator[NodeWorld]:
+    async with ApiServer(controllers=True) as server:
+        world = NodeWorld(server, directory)
+        await world.start_node()
+        try:
+            yield world
+        finally:
+            await world.stop_node()
+            await end_all_pods(directory)
+
+
+def shell(script: str, name: str = "c", **fields: Any) -> Tree:
+    """A container that runs a script."""
+    return {"name": name, "image": "busybox", "command": ["/bin/sh", "-c", script], **fields}
+
+
+def state(pod: Tree, container: str = "c") -> Tree:
+    """The state of a container, empty before it has one."""
+    statuses = [*pod["status"].get("initContainerStatuses", ()), *pod["status"].get("containerStatuses", ())]
+    return next((dict(status["state"]) for status in statuses if status["name"] == container), {})
+
+
+def status_of(pod: Tree, container: str = "c") -> Tree:
+    statuses = [*pod["status"].get("initContainerStatuses", ()), *pod["status"].get("containerStatuses", ())]
+    return next((dict(status) for status in statuses if status["name"] == container), {})
+
+
+def is_phase(*phases: str) -> Callable[[Tree], bool]:
+    return lambda pod: pod["status"].get("phase") in phases
+
+
+def is_ready(pod: Tree) -> bool:
+    conditions = pod["status"].get("conditions", ())
+    return any(condition["type"] == "Ready" and condition["status"] == "True" for condition in conditions)
+
+
+def processes_of(directory: Path) -> list[int]:
+    """Those whose command line names something in there."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal() and int(entry.name) != os.getpid():
+            try:
+                line = (entry / "cmdline").read_bytes()
+            except OSError:
+                continue
+            if str(directory).encode() in line:
+                found.append(int(entry.name))
+    return found

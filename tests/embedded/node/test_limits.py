@@ -1,0 +1,117 @@
+"""Limits as the kernel is told them, and control groups of both versions in a directory that looks like theirs."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from embedded.node.pod_shapes import build_pod, container
+from heliostat.embedded.node.cgroups import FirstCgroups, SecondCgroups, find_cgroups
+from heliostat.embedded.node.limits import Limits, build_first_settings, build_limits, build_second_settings
+
+
+def limits(*, is_strict: bool = False, **resources: Any) -> Limits:
+    it = build_pod(container(resources=resources)).spec.containers[0]
+    return build_limits(it, is_strict=is_strict)
+
+
+@pytest.mark.parametrize(
+    ("resources", "is_strict", "expected"),
+    [
+        ({}, True, Limits()),
+        ({"limits": {"memory": "1Mi"}}, False, Limits(memory=1048576)),
+        ({"limits": {"cpu": "500m"}}, False, Limits(cpu_shares=512)),
+        ({"limits": {"cpu": "500m"}}, True, Limits(cpu=0.5, cpu_shares=512)),
+        ({"limits": {"cpu": 2}, "requests": {"cpu": "1"}}, True, Limits(cpu=2.0, cpu_shares=1024)),
+        ({"requests": {"cpu": "1m", "memory": "1Gi"}}, True, Limits(cpu_shares=2)),
+        ({"requests": {"cpu": "1000"}}, True, Limits(cpu_shares=262144)),
+    ],
+)
+def test_what_a_container_may_use(resources: dict[str, Any], is_strict: bool, expected: Limits) -> None:
+    assert limits(is_strict=is_strict, **resources) == expected
+
+
+def test_the_settings_of_both_versions() -> None:
+    some = Limits(memory=64, cpu=0.5, cpu_shares=512)
+    assert build_first_settings(some) == {
+        "memory": {"memory.limit_in_bytes": "64", "memory.swappiness": "0"},
+        "cpu": {"cpu.shares": "512", "cpu.cfs_period_us": "100000", "cpu.cfs_quota_us": "50000"},
+    }
+    assert build_second_settings(some) == {
+        "memory.max": "64",
+        "memory.swap.max": "0",
+        "memory.oom.group": "1",
+        "cpu.weight": "20",
+        "cpu.max": "50000 100000",
+    }
+    assert build_first_settings(Limits()) == {}
+    assert build_second_settings(Limits()) == {}
+
+
+@given(st.integers(2, 262144), st.integers(2, 262144))
+def test_a_larger_share_is_never_a_smaller_weight_and_all_are_in_range(one: int, other: int) -> None:
+    first, second = (int(build_second_settings(Limits(cpu_shares=each))["cpu.weight"]) for each in (one, other))
+    assert 1 <= first <= 10000
+    assert (one <= other) <= (first <= second)
+
+
+@pytest.fixture
+def first(tmp_path: Path) -> Path:
+    for controller in ("memory", "cpu"):
+        (tmp_path / controller).mkdir()
+    return tmp_path
+
+
+@pytest.fixture
+def second(tmp_path: Path) -> Path:
+    (tmp_path / "cgroup.controllers").write_text("cpuset cpu io memory pids\n")
+    return tmp_path
+
+
+def test_version_1_has_a_group_for_each_controller_that_limits_something(first: Path) -> None:
+    groups = find_cgroups(first)
+    assert isinstance(groups, FirstCgroups)
+    group = groups.make("run", Limits(memory=64))
+    assert group.members == (f"{first}/memory/heliostat/run/cgroup.procs",)
+    assert [(mount.source, mount.target) for mount in group.mounts] == [
+        (f"{first}/memory/heliostat/run", f"{first}/memory")
+    ]
+    assert (first / "memory/heliostat/run/memory.limit_in_bytes").read_text() == "64"
+    assert not (first / "cpu/heliostat/run").exists()
+
+
+def test_version_2_has_one_group_and_hands_its_controllers_down(second: Path) -> None:
+    groups = find_cgroups(second)
+    assert isinstance(groups, SecondCgroups)
+    group = groups.make("run", Limits(memory=64, cpu_shares=1024))
+    assert group.members == (f"{second}/heliostat/run/cgroup.procs",)
+    assert (second / "heliostat/cgroup.subtree_control").exists()
+    assert (second / "heliostat/run/memory.max").read_text() == "64"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("oom 3\noom_kill 1\n", True), ("oom 3\noom_kill 0\n", False), ("", False)]
+)
+def test_a_kill_for_memory_is_counted_by_the_kernel(second: Path, text: str, expected: bool) -> None:
+    groups = SecondCgroups(second)
+    groups.make("run", Limits(memory=64))
+    (second / "heliostat/run/memory.events").write_text(text)
+    assert groups.was_killed_for_memory("run") is expected
+    assert groups.was_killed_for_memory("other") is False
+
+
+def test_where_nothing_can_be_written_there_are_no_groups(tmp_path: Path) -> None:
+    assert find_cgroups(tmp_path) is None
+    (tmp_path / "memory").write_text("not a directory")
+    assert find_cgroups(tmp_path) is None
+
+
+def test_a_group_that_is_not_there_is_gone_and_one_in_use_is_not(first: Path) -> None:
+    groups = FirstCgroups(first)
+    assert groups.remove("run")
+    groups.make("run", Limits(memory=64))  # its files stand for processes here: no directory with files goes
+    assert not groups.remove("run")
+    groups.leave()
+    assert (first / "memory/heliostat/run").exists()

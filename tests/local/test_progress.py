@@ -1,0 +1,73 @@
+"""What a person sees while a cluster starts: each Pod with its reason, and nothing twice where lines stay."""
+
+import io
+from typing import Any
+
+from heliostat.local.progress import ClusterView, is_cluster_ready, view_cluster
+from heliostat.local.view import ProgressView
+
+Tree = dict[str, Any]
+
+
+def cluster(generation: int = 1, **status: Any) -> Tree:
+    return {"metadata": {"name": "demo", "generation": generation}, "status": status}
+
+
+def pod(name: str, phase: str = "Pending", *, ready: bool = False, waiting: Tree | None = None) -> Tree:
+    condition = {"type": "Ready", "status": "True" if ready else "False"}
+    state = {"waiting": waiting} if waiting else {"running": {}}
+    return {
+        "metadata": {"name": name},
+        "status": {
+            "phase": phase,
+            "conditions": [condition],
+            "containerStatuses": [{"name": "ray", "ready": ready, "state": state}],
+        },
+    }
+
+
+def test_ready_is_what_the_operator_says_of_this_spec() -> None:
+    assert is_cluster_ready(cluster(2, state="ready", observedGeneration=2))
+    assert not is_cluster_ready(cluster(3, state="ready", observedGeneration=2))
+    assert not is_cluster_ready({"metadata": {"name": "demo"}})
+
+
+def test_each_pod_tells_its_state_or_why_it_waits() -> None:
+    stuck = {"reason": "ErrImagePull", "message": 'no entry of images.toml stands for the image "x"'}
+    view = view_cluster(
+        cluster(state="", desiredWorkerReplicas=1), [pod("head", "Running", ready=True), pod("worker", waiting=stuck)]
+    )
+    assert view.lines == (
+        "… RayCluster demo: starting, 1 of 2 Ray nodes ready",
+        "  ✓ head: ready",
+        '  … worker: ErrImagePull: container ray: no entry of images.toml stands for the image "x"',
+    )
+
+
+def test_a_failure_of_the_operator_is_shown() -> None:
+    failure = {"type": "ReplicaFailure", "status": "True", "message": "FailedCreateHeadPod\nexceeded quota"}
+    assert "    FailedCreateHeadPod: exceeded quota" in view_cluster(cluster(conditions=[failure]), []).lines
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_on_a_terminal_lines_are_written_over() -> None:
+    out = Terminal()
+    view = ProgressView(out)
+    view.show(ClusterView(False, ("one", "two")))
+    view.show(ClusterView(True, ("one", "done")))
+    assert out.getvalue() == "one\ntwo\n\x1b[2F\x1b[0Jone\ndone\n"
+    view.done()
+    view.note("after")
+    assert out.getvalue().endswith("done\nafter\n")
+
+
+def test_elsewhere_only_new_lines_are_written() -> None:
+    out = io.StringIO()
+    view = ProgressView(out)
+    view.show(ClusterView(False, ("one", "two")))
+    view.show(ClusterView(True, ("one", "done")))
+    assert out.getvalue() == "one\ntwo\ndone\n"

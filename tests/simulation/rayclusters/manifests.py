@@ -1,0 +1,70 @@
+"""RayClusters for simulated worlds: small, valid, each with one peculiarity; and the definition that they need."""
+
+from functools import cache
+from typing import Any
+
+from heliostat.api.crds import build_crd
+from heliostat.kube.jsontree import JsonObject
+
+NAMESPACE = "default"
+CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+CLUSTERS = f"/apis/ray.io/v1/namespaces/{NAMESPACE}/rayclusters"
+PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
+
+
+@cache
+def ray_cluster_definition() -> JsonObject:
+    """The slim one: what it leaves open is not what is simulated."""
+    return build_crd("RayCluster", slim=True)
+
+
+def template(container: str, image: str) -> JsonObject:
+    resources = {"limits": {"cpu": "1", "memory": "2Gi"}}
+    return {"spec": {"containers": [{"name": container, "image": image, "resources": resources}]}}
+
+
+def group(name: str = "g", replicas: int = 1, *, image: str = "ray:1", **fields: Any) -> JsonObject:
+    return {
+        "groupName": name,
+        "replicas": replicas,
+        "minReplicas": 0,
+        "maxReplicas": 10,
+        "rayStartParams": {},
+        "template": template("ray-worker", image),
+        **fields,
+    }
+
+
+def cluster(
+    name: str, *groups: JsonObject, annotations: dict[str, str] | None = None, image: str = "ray:1", **spec: Any
+) -> JsonObject:
+    return {
+        "apiVersion": "ray.io/v1",
+        "kind": "RayCluster",
+        "metadata": {"name": name, "annotations": annotations or {}},
+        "spec": {
+            "rayVersion": "2.52.0",
+            "headGroupSpec": {"rayStartParams": {}, "template": template("ray-head", image)},
+            "workerGroupSpecs": list(groups),
+            **spec,
+        },
+    }
+
+
+def foreign_pod(name: str, of_cluster: str, of_group: str) -> JsonObject:
+    """Somebody's own Pod that wears a cluster's labels: labels are not ownership."""
+    labels = {
+        "ray.io/cluster": of_cluster,
+        "ray.io/group": of_group,
+        "ray.io/node-type": "worker",
+        "ray.io/is-ray-node": "yes",
+    }
+    metadata = {"name": name, "labels": labels}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, **template("mine", "busybox")}
+
+
+def set_image(tree: JsonObject, image: str) -> None:
+    spec = tree["spec"]
+    templates = [spec["headGroupSpec"]["template"], *(each["template"] for each in spec["workerGroupSpecs"])]
+    for found in templates:
+        found["spec"]["containers"][0]["image"] = image

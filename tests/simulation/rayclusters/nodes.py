@@ -1,0 +1,151 @@
+"""Nodes of few words for Ray's Pods: they start, become ready, sometimes fail, and end when they are told to.
+
+The nodes see the truth and never fail themselves, except one that is lost: its Pods stay as they are, whatever happens
+to them, until it is found again.
+"""
+
+import asyncio
+import random
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+from msgspec import Struct
+
+from heliostat.kube.jsontree import JsonObject
+from heliostat.kube.timestamps import format_timestamp
+from heliostat.runtime.errors import ApiError
+from heliostat.testing.simulation.faults import stream
+from heliostat.testing.simulation.world import World
+from simulation.kubelet import MERGE
+from simulation.rayclusters.manifests import PODS
+from simulation.rayclusters.reading import is_terminating, label, name_of, uid_of
+
+NODES = ("n1", "n2", "n3")
+LOOK_SECONDS = 0.5
+
+
+class Conduct(Struct, kw_only=True):
+    """How the nodes behave; a scenario may change it while they run."""
+
+    failing: float = 0.0  # how many Pods fail of those that begin before ``calm``
+    calm: float = 0.0  # virtual seconds; from then on every Pod goes well
+    start_seconds: float = 3.0
+    stop_seconds: float = 3.0
+    cleanup: str = "succeeds"  # what becomes of the Pods of clean-up Jobs: succeeds, fails, hangs
+    lost: set[str] = set()
+
+
+async def run_nodes(world: World, conduct: Conduct) -> None:
+    """Until the world ends."""
+    started: set[str] = set()
+    stopped: set[str] = set()
+    while True:
+        for pod in list(world.state.all("pods")):
+            uid = uid_of(pod)
+            chance = partial(stream, world.seed, f"pod/{len(started)}")
+            if uid not in started:
+                started.add(uid)
+                world.spawn(_live(world, pod, conduct, chance()))
+            if is_terminating(pod) and uid not in stopped and pod["spec"].get("nodeName") not in conduct.lost:
+                stopped.add(uid)
+                world.spawn(_stop(world, pod, chance().uniform(0.0, conduct.stop_seconds)))
+        await asyncio.sleep(LOOK_SECONDS)
+
+
+async def lose_node(world: World, conduct: Conduct, node: str) -> None:
+    """It falls silent: after a while its Pods are unready, and then asked to go."""
+    conduct.lost.add(node)
+    for pod in _pods_on(world, node):
+        await _tell(world, pod, {"conditions": [{"type": "Ready", "status": "False", "reason": "NodeLost"}]})
+    await asyncio.sleep(5.0)
+    for pod in _pods_on(world, node):
+        await _ask_to_go(world, pod, 5)
+
+
+async def _live(world: World, pod: JsonObject, conduct: Conduct, chance: random.Random) -> None:
+    node = chance.choice(NODES)
+    await asyncio.sleep(chance.uniform(0.0, conduct.start_seconds))
+    if node in conduct.lost:
+        node = next(each for each in NODES if each not in conduct.lost)
+    binding = {"apiVersion": "v1", "kind": "Binding", "target": {"kind": "Node", "name": node}}
+    with suppress(ApiError):  # it is gone already
+        await world.request("POST", f"{PODS}/{name_of(pod)}/binding", {**binding, "metadata": {"name": name_of(pod)}})
+    began = world.time()
+    await _tell(world, pod, _running(world, pod, is_ready=False))
+    await asyncio.sleep(chance.uniform(0.0, conduct.start_seconds))
+    if label(pod, "node-type") == "redis-cleanup":
+        await _end_cleanup(world, pod, conduct.cleanup)
+        return
+    await _tell(world, pod, _running(world, pod, is_ready=True))
+    if began < conduct.calm and chance.random() < conduct.failing:
+        await asyncio.sleep(chance.uniform(0.0, 10.0))
+        reason = chance.choice(("Evicted", "Error", "OOMKilled"))
+        if node not in conduct.lost:
+            await _tell(world, pod, _ended(world, pod, 137, reason))
+
+
+async def _end_cleanup(world: World, pod: JsonObject, how: str) -> None:
+    if how != "hangs":
+        await _tell(world, pod, _ended(world, pod, 1 if how == "fails" else 0, how))
+
+
+async def _stop(world: World, pod: JsonObject, seconds: float) -> None:
+    await asyncio.sleep(seconds)
+    await _ask_to_go(world, pod, 0)
+
+
+async def _ask_to_go(world: World, pod: JsonObject, grace: int) -> None:
+    options = {"gracePeriodSeconds": grace, "preconditions": {"uid": uid_of(pod)}}
+    with suppress(ApiError):  # somebody was faster
+        await world.request("DELETE", f"{PODS}/{name_of(pod)}", options)
+
+
+async def _tell(world: World, pod: JsonObject, status: JsonObject) -> None:
+    body = {"metadata": {"uid": uid_of(pod)}, "status": status}
+    with suppress(ApiError):  # gone, or another one has the name
+        await world.request("PATCH", f"{PODS}/{name_of(pod)}/status", body, MERGE)
+
+
+def _pods_on(world: World, node: str) -> list[JsonObject]:
+    return [pod for pod in world.state.all("pods") if pod["spec"].get("nodeName") == node]
+
+
+def _running(world: World, pod: JsonObject, *, is_ready: bool) -> JsonObject:
+    number = int(uid_of(pod)[-6:])
+    running = {"running": {"startedAt": format_timestamp(world.now())}}
+    ready = {"type": "Ready", "status": "True" if is_ready else "False"}
+    if not is_ready:
+        ready["reason"] = "ContainersNotReady"
+    return {
+        "phase": "Running",
+        "startTime": format_timestamp(world.now()),
+        "podIP": f"10.1.{number // 250}.{number % 250}",
+        "conditions": [ready],
+        "containerStatuses": _containers(pod, running, is_ready=is_ready),
+    }
+
+
+def _ended(world: World, pod: JsonObject, code: int, reason: str) -> JsonObject:
+    now = format_timestamp(world.now())
+    ended = {"terminated": {"exitCode": code, "reason": reason, "startedAt": now, "finishedAt": now}}
+    return {
+        "phase": "Failed" if code else "Succeeded",
+        "reason": reason,
+        "conditions": [{"type": "Ready", "status": "False"}],
+        "containerStatuses": _containers(pod, ended, is_ready=False),
+    }
+
+
+def _containers(pod: JsonObject, state: JsonObject, *, is_ready: bool) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": container["name"],
+            "ready": is_ready,
+            "restartCount": 0,
+            "image": container["image"],
+            "imageID": container["image"],
+            "state": state,
+        }
+        for container in pod["spec"]["containers"]
+    ]

@@ -1,0 +1,113 @@
+"""Who else writes to a RayCluster: its user, and Ray's autoscaler. Both see the truth and never fail."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from heliostat.kube.jsontree import JsonObject
+from heliostat.runtime.errors import ApiError, ConflictError, NotFoundError
+from heliostat.testing.simulation.faults import stream
+from heliostat.testing.simulation.world import World
+from simulation.rayclusters.manifests import CLUSTERS, NAMESPACE, PODS
+from simulation.rayclusters.reading import asked_away, is_live, name_of, pods_of, uid_of, workers_in
+
+JSON_PATCH = "application/json-patch+json"
+
+
+class User:
+    """Of one RayCluster."""
+
+    def __init__(self, world: World, name: str) -> None:
+        self.world = world
+        self.name = name
+        self.chance = stream(world.seed, f"user/{name}")
+
+    def cluster(self) -> JsonObject | None:
+        return self.world.state.get("rayclusters", NAMESPACE, self.name)
+
+    def pods(self, node_type: str = "") -> list[JsonObject]:
+        cluster = self.cluster()
+        return pods_of(self.world.state, uid_of(cluster), node_type) if cluster is not None else []
+
+    async def create(self, tree: JsonObject) -> None:
+        await self.world.request("POST", CLUSTERS, tree)
+
+    async def pause(self, most: float = 8.0) -> None:
+        await asyncio.sleep(self.chance.uniform(0.0, most))
+
+    async def edit(self, change: Callable[[JsonObject], None]) -> None:
+        while True:
+            tree = await self.world.request("GET", f"{CLUSTERS}/{self.name}")
+            change(tree)
+            with suppress(ConflictError):  # the status was written in between
+                await self.world.request("PUT", f"{CLUSTERS}/{self.name}", tree)
+                return
+
+    async def edit_spec(self, **fields: Any) -> None:
+        await self.edit(lambda tree: tree["spec"].update(fields))
+
+    async def edit_group(self, index: int = 0, **fields: Any) -> None:
+        await self.edit(lambda tree: tree["spec"]["workerGroupSpecs"][index].update(fields))
+
+    async def delete(self, policy: str = "Background") -> None:
+        await self.world.request("DELETE", f"{CLUSTERS}/{self.name}", {"propagationPolicy": policy})
+
+    async def until_gone(self) -> None:
+        uid = uid_of(self.cluster() or {"metadata": {"uid": ""}})
+        await self.world.until(
+            f"C7: {self.name} is gone", lambda: (found := self.cluster()) is None or uid_of(found) != uid
+        )
+
+    async def delete_a_pod(self, node_type: str) -> None:
+        pods = self.pods(node_type)
+        if pods:
+            with suppress(NotFoundError):
+                await self.world.request("DELETE", f"{PODS}/{name_of(self.chance.choice(pods))}")
+
+
+class Autoscaler:
+    """Edits replicas and workersToDelete of one group, as Ray's does, for as long as the world lives."""
+
+    def __init__(self, user: User, group: str = "g", *, restless_until: float) -> None:
+        self._user = user
+        self._group = group
+        self._restless_until = restless_until
+        self._chance = stream(user.world.seed, f"autoscaler/{user.name}")
+
+    async def run(self) -> None:
+        while True:
+            await asyncio.sleep(self._chance.uniform(1.0, 5.0))
+            cluster = self._user.cluster()
+            if cluster is not None and not cluster["spec"].get("suspend"):
+                with suppress(ApiError):  # deleted in between
+                    await self._act(cluster)
+
+    async def _act(self, cluster: JsonObject) -> None:
+        groups = cluster["spec"]["workerGroupSpecs"]
+        index = next(number for number, group in enumerate(groups) if group["groupName"] == self._group)
+        live = [name_of(pod) for pod in workers_in(self._user.pods(), self._group) if is_live(pod)]
+        named = sorted(asked_away(cluster["spec"]))
+        replicas, asked = self._decide(groups[index]["replicas"], live, named)
+        if (replicas, asked) == (groups[index]["replicas"], named):
+            return
+        path = f"/spec/workerGroupSpecs/{index}"
+        operations: Any = [
+            {"op": "replace", "path": f"{path}/replicas", "value": replicas},
+            {"op": "add", "path": f"{path}/scaleStrategy", "value": {"workersToDelete": asked}},
+        ]
+        await self._user.world.request("PATCH", f"{CLUSTERS}/{self._user.name}", operations, JSON_PATCH)
+
+    def _decide(self, replicas: int, live: list[str], named: list[str]) -> tuple[int, list[str]]:
+        """Names that are answered are taken out; more Pods than wanted are named; else it wants more, or fewer."""
+        waiting = [name for name in named if name in live or name == "foreign"]
+        free = [name for name in live if name not in named]
+        if len(free) > replicas:
+            return replicas, sorted({*waiting, *self._chance.sample(free, k=len(free) - replicas)})
+        if self._user.world.time() > self._restless_until or len(free) < replicas:
+            return replicas, waiting
+        if self._chance.random() < 0.5:
+            return min(6, replicas + self._chance.randint(1, 3)), waiting
+        going = self._chance.sample(free, k=min(len(free), self._chance.randint(1, 2)))
+        bystander = ["foreign"] if self._chance.random() < 0.3 else []
+        return replicas - len(going), sorted({*waiting, *going, *bystander})

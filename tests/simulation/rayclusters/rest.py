@@ -1,0 +1,171 @@
+"""What a world at rest looks like: exactly what every spec asks for, and nobody writes any more.
+
+L1: in bounded time after the last fault. C7: nothing is left of what is gone. C8: every name in workersToDelete is
+answered. C10: replicas are whole. C13: the status tells the truth. C14: idle means silence.
+"""
+
+import asyncio
+from collections.abc import Iterator
+
+from heliostat.kube.jsontree import JsonObject
+from heliostat.testing.simulation.state import State
+from heliostat.testing.simulation.world import Violation, World
+from simulation.rayclusters.programs import Staff
+from simulation.rayclusters.reading import (
+    HEAD,
+    SUSPENDED,
+    WORKER,
+    asked_away,
+    controller_uid,
+    ever_cluster,
+    find_cluster,
+    groups_of,
+    has_condition,
+    hosts_of,
+    is_autoscaling,
+    is_live,
+    is_ready,
+    is_terminating,
+    label,
+    name_of,
+    pods_of,
+    uid_of,
+    wanted_workers,
+    workers_in,
+)
+
+REST_SECONDS = 600.0  # a stuck head is waited for five minutes, an undone clean-up as long
+IDLE_SECONDS = 330.0  # more than the pause between two looks at a cluster where nothing happens
+REFUSED = "refused"  # of these names nothing is expected
+OWNED = ("pods", "services", "secrets", "serviceaccounts", "roles", "rolebindings", "jobs", "ingresses")
+
+
+async def come_to_rest(world: World, staff: Staff, idle_seconds: float = IDLE_SECONDS) -> None:
+    deadline = world.time() + REST_SECONDS
+    while unrest := next(find_unrest(world.state, staff), None):
+        if world.time() > deadline:
+            raise Violation(f"L1: {REST_SECONDS:.0f} s after the last step: {unrest}")
+        await asyncio.sleep(0.5)
+    await world.until_quiet(idle_seconds, idle_seconds * 3)
+    for unrest in find_unrest(world.state, staff):
+        raise Violation(f"L1: it was at rest, and then: {unrest}")
+
+
+def find_unrest(state: State, staff: Staff) -> Iterator[str]:
+    for cluster in state.all("rayclusters"):
+        if REFUSED in name_of(cluster) or "managedBy" in cluster["spec"]:
+            yield from _find_objects(state, cluster)
+        elif is_terminating(cluster):
+            yield f"C7: {name_of(cluster)} is still being deleted"
+        else:
+            yield from _find_unrest_of(state, cluster, staff)
+    yield from _find_orphans(state)
+
+
+def _find_objects(state: State, cluster: JsonObject) -> Iterator[str]:
+    for plural in OWNED:
+        for tree in state.controlled_by(plural, uid_of(cluster)):
+            yield f"C11: {plural}/{name_of(tree)} was made for {name_of(cluster)}"
+
+
+def _find_orphans(state: State) -> Iterator[str]:
+    for plural in OWNED:
+        for tree in state.all(plural):
+            owner = controller_uid(tree)
+            if ever_cluster(state, owner) is not None and find_cluster(state, owner) is None:
+                yield f"C7: {plural}/{name_of(tree)} is left of a RayCluster that is gone"
+
+
+def _find_unrest_of(state: State, cluster: JsonObject, staff: Staff) -> Iterator[str]:
+    name, spec = name_of(cluster), cluster["spec"]
+    pods = pods_of(state, uid_of(cluster))
+    jobs = [pod for pod in pods if label(pod, "node-type") not in (HEAD, WORKER)]
+    yield from (f"C7: {name_of(pod)} is neither head nor worker" for pod in jobs)
+    yield from (f"{name_of(pod)} has ended" for pod in pods if not is_terminating(pod) and not is_live(pod))
+    for answered in asked_away(spec):
+        if any(name_of(pod) == answered and not is_terminating(pod) for pod in pods):
+            yield f"C8: {answered} is asked to go and stays"
+    if spec.get("suspend"):
+        yield from (f"C9: {name_of(pod)} is there, and {name} is suspended" for pod in pods)
+        if not has_condition(cluster, SUSPENDED):
+            yield f"C9: {name} does not say that it is suspended"
+        return
+    live = [pod for pod in pods if is_live(pod)]
+    heads = [pod for pod in live if label(pod, "node-type") == HEAD]
+    if len(heads) != 1:
+        yield f"{name} has {len(heads)} heads"
+    yield from _find_wrong_counts(cluster, live)
+    yield from _find_strays(cluster, live, staff)
+    yield from (f"{name_of(pod)} is not ready" for pod in live if not is_ready(pod))
+    yield from _find_outdated(cluster, live, staff)
+    yield from _find_missing(state, cluster)
+    yield from _find_untrue_status(cluster, live)
+
+
+def _find_wrong_counts(cluster: JsonObject, live: list[JsonObject]) -> Iterator[str]:
+    for group in groups_of(cluster["spec"]):
+        name = group["groupName"]
+        workers, wanted = workers_in(live, name), wanted_workers(cluster["spec"], name)
+        if len(workers) != wanted:
+            yield f"group {name} of {name_of(cluster)} has {len(workers)} workers, {wanted} are wanted"
+        if hosts_of(group) > 1:
+            replicas = [label(pod, "worker-group-replica-name") for pod in workers]
+            broken = {replica for replica in replicas if replicas.count(replica) != hosts_of(group)}
+            yield from (f"C10: replica {replica} is not whole" for replica in sorted(broken))
+
+
+def _find_strays(cluster: JsonObject, live: list[JsonObject], staff: Staff) -> Iterator[str]:
+    """Pods of removed groups go, if this life of the operator saw the group; else they are only told of."""
+    named = {group["groupName"] for group in groups_of(cluster["spec"])}
+    seen = staff.overseer.groups_seen.get(uid_of(cluster), set()) if staff.overseer is not None else set()
+    for pod in live:
+        group = label(pod, "group")
+        if label(pod, "node-type") == WORKER and group not in named and group in seen:
+            yield f"C7: {name_of(pod)} is left of group {group}, which was removed"
+
+
+def _find_outdated(cluster: JsonObject, live: list[JsonObject], staff: Staff) -> Iterator[str]:
+    """Recreate means that no Pod of a former spec stays, unless another operator stamped it meanwhile."""
+    spec = cluster["spec"]
+    if (spec.get("upgradeStrategy") or {}).get("type") != "Recreate" or len(staff.versions) > 1:
+        return
+    image = spec["headGroupSpec"]["template"]["spec"]["containers"][0]["image"]
+    for pod in live:
+        if pod["spec"]["containers"][0]["image"] != image:
+            yield f"{name_of(pod)} is of a former spec"
+
+
+def _find_missing(state: State, cluster: JsonObject) -> Iterator[str]:
+    wanted = {"services": 1, "secrets": 0, "serviceaccounts": 0, "roles": 0, "rolebindings": 0, "jobs": 0}
+    spec = cluster["spec"]
+    if any(hosts_of(group) > 1 for group in groups_of(spec)):
+        wanted["services"] += 1
+    if (spec.get("authOptions") or {}).get("mode") == "token":
+        wanted["secrets"] = 1
+    if is_autoscaling(spec):
+        wanted |= {"serviceaccounts": 1, "roles": 1, "rolebindings": 1}
+    for plural, count in wanted.items():
+        found = len(state.controlled_by(plural, uid_of(cluster)))
+        if found != count:
+            yield f"{name_of(cluster)} has {found} {plural}, {count} are wanted"
+
+
+def _find_untrue_status(cluster: JsonObject, live: list[JsonObject]) -> Iterator[str]:
+    status, name = cluster.get("status") or {}, name_of(cluster)
+    workers = [pod for pod in live if label(pod, "node-type") == WORKER]
+    told = status.get("readyWorkerReplicas", 0)
+    if told != len(workers):
+        yield f"C13: {name} tells of {told} ready workers, and {len(workers)} are there"
+    heads = [name_of(pod) for pod in live if label(pod, "node-type") == HEAD]
+    if [status.get("head", {}).get("podName")] != heads:
+        yield f"C13: {name} tells of head {status.get('head', {}).get('podName')}, and {heads} are there"
+    if not has_condition(cluster, "HeadPodReady") or not has_condition(cluster, "RayClusterProvisioned"):
+        yield f"C13: {name} does not say that it is provisioned, and it is"
+    failure = has_condition(cluster, "ReplicaFailure")
+    if failure or (status.get("state") != "ready" and not _has_leftovers(cluster, live)):
+        yield f"C13: {name} is in state {status.get('state')!r}, with a failure: {failure}"
+
+
+def _has_leftovers(cluster: JsonObject, live: list[JsonObject]) -> bool:
+    named = {group["groupName"] for group in groups_of(cluster["spec"])}
+    return any(label(pod, "node-type") == WORKER and label(pod, "group") not in named for pod in live)

@@ -1,0 +1,123 @@
+"""Stands between one life of the operator and the server, and remembers what was answered.
+
+C5: every delete names a UID, every change a UID and a resourceVersion. C14: no cluster is written to without end.
+What was answered is what the next decision must have seen: ``Overseer`` asks for it.
+"""
+
+from collections.abc import Iterator
+
+import msgspec
+from msgspec import Struct
+
+from heliostat.kube.jsontree import JsonObject
+from heliostat.runtime.transport import Call, Chunks, Reply, Transport
+from heliostat.testing.simulation.connection import Connection
+from heliostat.testing.simulation.world import World
+from simulation.rayclusters.reading import controller_uid, uid_of
+
+MOST_WRITES = 30  # of one RayCluster and its lasting objects, in one minute
+UNSEEN = ("events", "leases")  # written, and never decided from
+
+
+class Answered(Struct, frozen=True):
+    """A write that the server has confirmed: the version it has made, or the UID that it has removed."""
+
+    plural: str
+    name: str
+    revision: int = 0
+    gone: str = ""
+
+
+class Witness:
+    """``forbidden``: creating one of these is refused for ever, as where a right is missing."""
+
+    def __init__(self, world: World, connection: Connection, forbidden: str = "") -> None:
+        self._world = world
+        self._connection: Transport = connection
+        self._forbidden = forbidden
+        self._answered: dict[str, list[Answered]] = {}  # by the UID of the RayCluster
+        self._writes: dict[str, list[float]] = {}
+
+    async def send(self, call: Call, seconds: float) -> Reply:
+        if not call.is_write:
+            return await self._connection.send(call, seconds)
+        plural = plural_of(call.path)
+        if plural not in UNSEEN:
+            self._check(call)
+        if self._forbidden and call.method == "POST" and plural == self._forbidden:
+            return Reply(403, b'{"kind":"Status","reason":"Forbidden","message":"no right to do so","code":403}')
+        target = self._target(call, plural)
+        reply = await self._connection.send(call, seconds)
+        if reply.status < 300 and plural not in UNSEEN:
+            self._note(call, plural, target, reply)
+        return reply
+
+    async def open(self, call: Call, seconds: float) -> Reply | Chunks:
+        return await self._connection.open(call, seconds)
+
+    async def close(self) -> None:
+        await self._connection.close()
+
+    def answered(self, cluster_uid: str) -> Iterator[Answered]:
+        return iter(self._answered.get(cluster_uid, ()))
+
+    def _check(self, call: Call) -> None:
+        problem = find_blind_write(call)
+        if problem is not None:
+            self._world.report(f"C5: {call}: {problem}")
+
+    def _target(self, call: Call, plural: str) -> JsonObject | None:
+        """What a delete is about to hit: its answer need not say whose it was."""
+        if call.method != "DELETE":
+            return None
+        _collection, namespace, _plural, name = _parts(call.path)
+        return self._world.state.get(plural, namespace, name)
+
+    def _note(self, call: Call, plural: str, target: JsonObject | None, reply: Reply) -> None:
+        if call.method == "DELETE":
+            if target is not None:
+                gone = msgspec.json.decode(call.body).get("preconditions", {}).get("uid", "")
+                self._add(controller_uid(target), Answered(plural, target["metadata"]["name"], gone=gone))
+            return
+        tree = msgspec.json.decode(reply.body)
+        owner = uid_of(tree) if plural == "rayclusters" else controller_uid(tree)
+        metadata = tree["metadata"]
+        self._add(owner, Answered(plural, metadata["name"], revision=int(metadata["resourceVersion"])))
+        if plural != "pods":
+            self._count(owner)
+
+    def _add(self, owner: str, answered: Answered) -> None:
+        self._answered.setdefault(owner, []).append(answered)
+
+    def _count(self, owner: str) -> None:
+        now = self._world.time()
+        recent = [time for time in self._writes.get(owner, ()) if time > now - 60.0]
+        self._writes[owner] = [*recent, now]
+        if len(recent) >= MOST_WRITES:
+            self._world.report(f"C14: more than {MOST_WRITES} writes for one RayCluster within a minute")
+
+
+def find_blind_write(call: Call) -> str | None:
+    if call.method == "POST":
+        return None
+    body = msgspec.json.decode(call.body)
+    if call.method == "DELETE":
+        return None if body.get("preconditions", {}).get("uid") else "a delete that names no UID"
+    if isinstance(body, list):
+        named = {operation["path"] for operation in body}
+        is_named = {"/metadata/uid", "/metadata/resourceVersion"} <= named
+    else:
+        metadata = body.get("metadata", {})
+        is_named = bool(metadata.get("uid")) and bool(metadata.get("resourceVersion"))
+    return None if is_named else "a change that names no UID and resourceVersion"
+
+
+def plural_of(path: str) -> str:
+    return _parts(path)[2]
+
+
+def _parts(path: str) -> tuple[str, str, str, str]:
+    """API, namespace, resource, name; all requests of the operator are of namespaced kinds."""
+    api, _, rest = path.partition("/namespaces/")
+    namespace, plural, name = [*rest.split("/"), ""][:3]
+    return api, namespace, plural, name

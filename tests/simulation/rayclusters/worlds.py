@@ -1,0 +1,131 @@
+"""Scenarios: one workload alone, for a crash at every call; or what the seed makes of all of them."""
+
+import asyncio
+import random
+from functools import partial
+
+from heliostat.kube.jsontree import JsonObject, copy_tree
+from heliostat.testing.simulation.exploration import FAULTY_SECONDS, Case
+from heliostat.testing.simulation.faults import stream
+from heliostat.testing.simulation.state import State
+from heliostat.testing.simulation.world import Violation, World
+from simulation.rayclusters.manifests import CLUSTERS
+from simulation.rayclusters.nodes import Conduct
+from simulation.rayclusters.programs import Staff
+from simulation.rayclusters.reading import name_of
+from simulation.rayclusters.rest import IDLE_SECONDS, REFUSED, come_to_rest
+from simulation.rayclusters.safety import SAFETY
+from simulation.rayclusters.town import OPERATOR, Town, found_town, settle_bystanders
+from simulation.rayclusters.workloads import WORKLOADS
+
+STAMPS = ("ray.io/upgrade-strategy-recreate-hash", "ray.io/kuberay-version")
+
+
+async def run_one(world: World, workload: str) -> None:
+    """The main path, with little around it."""
+    town = await found_town(world, Staff(watch_seconds=240.0), Conduct())
+    await WORKLOADS[workload](town, "c0")
+    await come_to_rest(world, town.staff, idle_seconds=60.0)
+
+
+async def run_any(world: World) -> None:
+    chance = stream(world.seed, "mayor")
+    town = await found_town(
+        world,
+        Staff(),
+        draw_conduct(chance),
+        two_operators=chance.random() < 0.25,
+    )
+    upgrades = chance.random() < 0.25
+    town.staff.version_of = lambda life: "heliostat-v2" if upgrades and life else "heliostat-v1"
+    await settle_bystanders(world)
+    if upgrades:
+        world.spawn(_kill_once(town, chance.uniform(5.0, 40.0)))
+    names = pick_workloads(world.seed, chance)
+    await asyncio.gather(*(WORKLOADS[name](town, f"c{number}") for number, name in enumerate(names)))
+    await asyncio.sleep(max(0.0, FAULTY_SECONDS - world.time()))
+    await come_to_rest(world, town.staff, chance.choice((60.0, 60.0, IDLE_SECONDS)))
+    await _end(town, chance)
+
+
+def draw_conduct(chance: random.Random) -> Conduct:
+    """Most nodes are quick and reliable; some take half a minute to end a Pod, and some lose every third."""
+    return Conduct(
+        failing=chance.choice((0.0, 0.0, 0.3)),
+        calm=FAULTY_SECONDS / 2,
+        start_seconds=chance.choice((3.0, 3.0, 15.0)),
+        stop_seconds=chance.choice((3.0, 3.0, 30.0)),
+    )
+
+
+def pick_workloads(seed: int, chance: random.Random) -> list[str]:
+    """Each has its turn; sometimes another one goes on beside it."""
+    names = list(WORKLOADS)
+    turn = names[seed % len(names)]
+    beside = [name for name in names if name != turn]
+    return [turn, *chance.sample(beside, k=chance.choice((0, 0, 1)))]
+
+
+async def _kill_once(town: Town, seconds: float) -> None:
+    await asyncio.sleep(seconds)
+    for life in town.operators:
+        life.kill()
+
+
+async def _end(town: Town, chance: random.Random) -> None:
+    if chance.random() < 0.5:
+        await upgrade_at_rest(town)
+    if chance.random() < 0.3:
+        await delete_all(town)
+
+
+async def upgrade_at_rest(town: Town) -> None:
+    """U1: another version of the operator over objects that are as they should be writes stamps at most."""
+    before = _essence(town.world.state)
+    town.staff.version_of = lambda _life: "heliostat-v3"
+    await _kill_once(town, 0.0)
+    await asyncio.sleep(90.0)
+    after = _essence(town.world.state)
+    changed = sorted(key for key in {*before, *after} if before.get(key) != after.get(key))
+    if changed:
+        raise Violation(f"U1: a new version changed {changed}: {before.get(changed[0])} became {after.get(changed[0])}")
+
+
+def _essence(state: State) -> dict[str, JsonObject]:
+    return {key: _mask(tree) for key, tree in state.objects().items() if not key.startswith(("events/", "leases/"))}
+
+
+def _mask(tree: JsonObject) -> JsonObject:
+    masked: JsonObject = copy_tree(tree)
+    metadata = masked["metadata"]
+    for key in ("resourceVersion", "managedFields"):
+        metadata.pop(key, None)
+    for stamp in STAMPS:
+        (metadata.get("annotations") or {}).pop(stamp, None)
+    _mask_status(masked.get("status") or {})
+    return masked
+
+
+def _mask_status(status: JsonObject) -> None:
+    """Hashes of two versions cannot be compared, so whether a spec was applied is not known any more."""
+    status.pop("lastUpdateTime", None)
+    status["conditions"] = [each for each in status.get("conditions") or () if each["type"] != "SpecNotApplied"]
+
+
+async def delete_all(town: Town) -> None:
+    """C7: nothing is left."""
+    town.conduct.lost.clear()
+    for tree in list(town.world.state.all("rayclusters")):
+        if REFUSED not in name_of(tree):
+            await town.world.request("DELETE", f"{CLUSTERS}/{name_of(tree)}", {"propagationPolicy": "Background"})
+    await come_to_rest(town.world, town.staff)
+
+
+RAYCLUSTERS = Case(name="rayclusters", scenario=run_any, invariants=SAFETY, program=OPERATOR)
+
+ONE_WORKLOAD: dict[str, Case] = {
+    f"raycluster-{name}": Case(
+        name=f"raycluster-{name}", scenario=partial(run_one, workload=name), invariants=SAFETY, program=OPERATOR
+    )
+    for name in WORKLOADS
+}
