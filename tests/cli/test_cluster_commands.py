@@ -53,7 +53,8 @@ class TestApply:
         code, _out, err = run("apply", "-f", file)
         assert code == 1
         assert "its definition is not installed; heliostat crds | heliostat apply -f -" in err
-        assert run("explain", "raycluster/early")[2].endswith("heliostat crds | heliostat apply -f -\n")
+        for command in (("explain", "raycluster/early"), ("get",), ("get", "rayclusters.ray.io")):
+            assert run(*command)[2].endswith("it is not installed; heliostat crds | heliostat apply -f -\n")
         main(["crds", "--slim"])
         text = Path(file).read_text() + "---\n" + capsys.readouterr().out
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
@@ -136,6 +137,7 @@ class TestGet:
             (("configmp",), "did you mean configmap?"),
             (("configmap", "setings"), "did you mean settings?"),
             (("service/nothing",), "there is no Service 'nothing' in namespace default"),
+            (("-o", "yaml"), "needs a kind, such as heliostat get raycluster -o yaml"),
             (("raycluster", "x", "-A"), "leave out --all-namespaces"),
         ],
     )

@@ -39,6 +39,9 @@ VERDICTS = [
     (tree("PersistentVolumeClaim", status={"phase": "Pending"}), "is not bound", False),
     (tree("ReplicaSet", spec={"replicas": 2}, status={"readyReplicas": 2}), "is ready", True),
     (tree("ReplicaSet", spec={"replicas": 2}, status={"readyReplicas": 1}), "is not ready", False),
+    (tree("RayJob", status={"jobDeploymentStatus": "Complete"}), "is complete", True),
+    (tree("RayJob", status={"jobDeploymentStatus": "Running"}), "is not complete", False),
+    (tree("RayService"), "is not ready", False),
     (tree("ConfigMap"), "is ready", True),
     (tree("Widget", status=condition("Ready", "False", "Broken", "no oil")), "is not ready", False),
     (tree("ConfigMap", metadata={"deletionTimestamp": "2027-01-15T08:00:00Z"}), "is being deleted", False),
@@ -58,8 +61,22 @@ def test_a_pod_that_no_scheduler_has_seen() -> None:
     assert "heliostat controllers" in sentence.fix
 
 
+def test_an_object_without_a_status_has_nobody_who_works_on_it() -> None:
+    (sentence,) = explain_object(tree("RayJob"), [], []).sentences
+    assert sentence.what == "no controller has looked at the RayJob yet"
+    assert "heliostat up" in sentence.fix
+
+
+def test_the_words_of_a_status_are_told() -> None:
+    status = {"jobDeploymentStatus": "Failed", "reason": "AppFailed", "message": "exit code 1"}
+    (sentence,) = explain_object(tree("RayJob", status=status), [], []).sentences
+    assert sentence == Sentence("its jobDeploymentStatus is Failed", "AppFailed: exit code 1")
+
+
 def test_a_job_is_explained_by_its_pods() -> None:
-    told = explain_object(tree("Job", "j", status={}), [waiting_pod("p", owner="j"), waiting_pod("other")], [])
+    told = explain_object(
+        tree("Job", "j", status={"active": 1}), [waiting_pod("p", owner="j"), waiting_pod("other")], []
+    )
     (sentence,) = told.sentences
     assert sentence.what == "Pod p is not ready: Unschedulable"
     assert sentence.fix.startswith("ask for less")
@@ -78,7 +95,7 @@ def test_owners_are_followed_over_several_steps() -> None:
 
 def test_objects_that_own_each_other_are_walked_once() -> None:
     around = [tree("A", "a", owner="b"), tree("B", "b", owner="a"), waiting_pod("p", owner="b")]
-    assert "Pod p is not ready" in explain_object(tree("Job", "a", status={}), around, []).sentences[0].what
+    assert "Pod p is not ready" in explain_object(tree("Job", "a", status={"active": 1}), around, []).sentences[0].what
 
 
 def test_a_failed_pod_tells_how_it_ended_and_where_to_read_on() -> None:
@@ -109,7 +126,7 @@ def test_warnings_are_read_in_both_forms_of_events(form: str) -> None:
     newer = {"note": "exceeded quota: q", "regarding": about}
     event = {"type": "Warning", "reason": "FailedCreate", **(core if form == "v1" else newer)}
     normal = {**event, "type": "Normal", "reason": "Made"}
-    told = explain_object(tree("Job", "j", status={}), [], [normal, event])
+    told = explain_object(tree("Job", "j", status={"active": 1}), [], [normal, event])
     fix = "raise the ResourceQuota of the namespace, or ask for less"
     assert told.sentences == (Sentence("warning: FailedCreate", "exceeded quota: q", fix),)
 
@@ -118,7 +135,7 @@ def test_the_newest_warnings_come_first_and_not_all_of_them() -> None:
     about = {"kind": "Job", "name": "j", "uid": "uid-j"}
     times = ["2027-01-01T00:00:00Z", "2027-01-03T00:00:00Z", "2027-01-02T00:00:00Z", "2027-01-04T00:00:00Z"]
     events = [{"type": "Warning", "reason": t[8:10], "lastTimestamp": t, "involvedObject": about} for t in times]
-    told = explain_object(tree("Job", "j", status={}), [], events)
+    told = explain_object(tree("Job", "j", status={"active": 1}), [], events)
     assert [sentence.what for sentence in told.sentences] == ["warning: 04", "warning: 03", "warning: 02"]
 
 
@@ -130,7 +147,7 @@ def test_a_deletion_that_waits_for_a_finalizer_says_so() -> None:
 
 def test_a_pod_of_another_shape_is_no_reason_to_fail() -> None:
     broken = tree("Pod", "p", owner="j", status={"phase": 7})
-    told = explain_object(tree("Job", "j", status={}), [broken], [])
+    told = explain_object(tree("Job", "j", status={"active": 1}), [broken], [])
     assert told.sentences == (
         Sentence("the Job does not say why it is not complete", "", "wait a moment and ask again"),
     )
@@ -144,7 +161,7 @@ def test_what_a_condition_says_is_not_said_again_by_a_warning() -> None:
 
 def test_a_crowd_of_pods_shows_those_that_are_not_ready() -> None:
     ready = [tree("Pod", f"r{number:03}", owner="j", status=READY) for number in range(60)]
-    told = explain_object(tree("Job", "j", status={}), [*ready, waiting_pod("z", owner="j")], [])
+    told = explain_object(tree("Job", "j", status={"active": 1}), [*ready, waiting_pod("z", owner="j")], [])
     assert told.places[0] == ("POD", "STATE", "NODE", "ADDRESS")
     assert told.places[1][0] == "z"
     assert told.places[-1][0] == "and 21 more"

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from heliostat.cli.cluster_access import Cluster, add_cluster_flags, run_on_cluster
 from heliostat.cli.errors import CommandError
 from heliostat.cli.render import print_objects
-from heliostat.cli.served_kinds import ServedKinds, fetch_kinds
+from heliostat.cli.served_kinds import fetch_kinds
 from heliostat.cli.server_tables import ACCEPT, Table, format_table, read_table
 from heliostat.desired import labels
 from heliostat.kube.jsontree import JsonObject
@@ -115,21 +115,16 @@ async def _show_objects(cluster: Cluster, resources: list[ResourceType], options
 
 
 async def _show_clusters(cluster: Cluster, options: argparse.Namespace) -> int:
-    namespace = "" if options.all_namespaces else cluster.namespace
-    kinds = await fetch_kinds(cluster.client)
-    ray_clusters = await _fetch_ray_clusters(cluster, kinds, namespace, options.selector)
     if options.output not in ("table", "wide"):
         raise CommandError(f"-o {options.output} needs a kind, such as heliostat get raycluster -o {options.output}")
-    pods = await cluster.fetch_list(POD, namespace, label_selector=labels.CLUSTER)
+    namespace = "" if options.all_namespaces else cluster.namespace
+    resource = (await fetch_kinds(cluster.client)).meant_by(str(RAY_CLUSTER))
+    ray_clusters = await cluster.fetch_list(resource, namespace, label_selector=options.selector)
     if not ray_clusters:
         return _tell_none(cluster, "RayClusters", options)
+    pods = await cluster.fetch_list(POD, namespace, label_selector=labels.CLUSTER)
     print("\n\n".join("\n".join(_describe(each, pods)) for each in ray_clusters))
     return 0
-
-
-async def _fetch_ray_clusters(cluster: Cluster, kinds: ServedKinds, namespace: str, selector: str) -> list[JsonObject]:
-    kinds.meant_by("rayclusters.ray.io" if kinds.of("ray.io/v1", "RayCluster") else "raycluster")
-    return await cluster.fetch_list(RAY_CLUSTER, namespace, label_selector=selector)
 
 
 def _describe(tree: JsonObject, pods: list[JsonObject]) -> Iterator[str]:

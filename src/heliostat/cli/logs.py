@@ -57,14 +57,19 @@ async def _show(cluster: Cluster, options: argparse.Namespace) -> int:
     )
     answer = await cluster.transport.open(call, REQUEST_SECONDS)
     if isinstance(answer, Reply):
-        if answer.status == 204:  # a Pod without a node
-            name = pod["metadata"]["name"]
-            raise CommandError(f"Pod {name} has written nothing yet; heliostat explain pod/{name} tells why", 1)
-        raise error_of(answer.status, answer.body, answer.retry_after)
+        raise _refusal(answer, pod["metadata"]["name"])
     async for chunk in answer:
         sys.stdout.buffer.write(chunk)
         sys.stdout.buffer.flush()
     return 0
+
+
+def _refusal(answer: Reply, name: str) -> Exception:
+    why = f"heliostat explain pod/{name} tells why"
+    if answer.status == 204:  # it has no node
+        return CommandError(f"Pod {name} has written nothing yet; {why}", 1)
+    error = error_of(answer.status, answer.body, answer.retry_after)
+    return CommandError(f"{error}; {why}", 1) if "waiting to start" in str(error) else error
 
 
 def _count(text: str) -> int:

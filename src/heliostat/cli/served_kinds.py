@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import msgspec
 from msgspec import Struct
 
+from heliostat.api.kinds import GROUP
 from heliostat.api.kinds import KINDS as RAY_KINDS
 from heliostat.cli.errors import CommandError
 from heliostat.kube.nearest import nearest_name
@@ -88,8 +89,9 @@ class ServedKinds:
 
     def _tell_unknown(self, word: str) -> str:
         ours = {kind.lower(): kind for kind in RAY_KINDS} | {f"{kind.lower()}s": kind for kind in RAY_KINDS}
-        if word.lower() in ours:
-            return f"the cluster does not know the kind {ours[word.lower()]}: it is not installed; {INSTALL}"
+        ray_kind = ours.get(word.lower().removesuffix(f".{GROUP}"))
+        if ray_kind is not None:
+            return f"the cluster does not know the kind {ray_kind}: it is not installed; {INSTALL}"
         meant = nearest_name(word, sorted({*(name for kind in self._kinds for name in kind.words), *ours}))
         return f"unknown kind {word!r}; " + (f"did you mean {meant}?" if meant else "heliostat get --kinds lists all")
 

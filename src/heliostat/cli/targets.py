@@ -11,7 +11,7 @@ def parse_targets(words: list[str]) -> list[tuple[str, str]]:
         raise CommandError(f"{' '.join(words)!r} mixes KIND/NAME and KIND NAME; use one of them")
     kind, *names = words
     if not names:
-        raise CommandError(f"{kind!r} names no object; write {kind}/NAME")
+        raise CommandError(f"{kind!r} names no object; write KIND/NAME, such as raycluster/{kind}")
     return [(kind, name) for name in names]
 
 

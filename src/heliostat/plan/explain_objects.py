@@ -25,6 +25,7 @@ class Good(Struct, frozen=True):
     condition: str = ""
     phases: tuple[str, ...] = ()
     word: str = "ready"
+    phase_field: str = "phase"  # of the status
 
 
 GOOD: dict[str, Good] = {
@@ -37,6 +38,7 @@ GOOD: dict[str, Good] = {
     "PersistentVolume": Good(phases=("Bound", "Available"), word="available"),
     "Namespace": Good(phases=("Active",), word="active"),
     "RayService": Good("Ready"),
+    "RayJob": Good(phases=("Complete",), word="complete", phase_field="jobDeploymentStatus"),
 }
 _BAD_WHEN_TRUE = (
     "Failed", "ReplicaFailure", "MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable",
@@ -53,6 +55,7 @@ def explain_object(tree: JsonObject, around: Sequence[JsonObject], events: Itera
             *_tell_deletion(tree),
             *_tell_troubles(pods, warnings),  # where there are some, the conditions follow from them
             *_tell_conditions(tree),
+            *_tell_neglect(tree),
             *_tell_phase(tree),
             *_tell_missing(tree),
             *_tell_warnings(tree, warnings),
@@ -92,7 +95,7 @@ def _is_good(tree: JsonObject) -> bool:
     if good is not None and good.condition:
         return condition_status(status.get("conditions"), good.condition) == "True"
     if good is not None and good.phases:
-        return status.get("phase") in good.phases
+        return status.get(good.phase_field) in good.phases
     return not any((*_tell_conditions(tree), *_tell_missing(tree)))
 
 
@@ -122,9 +125,18 @@ def _tell_conditions(tree: JsonObject) -> Iterator[Sentence]:
 
 
 def _tell_phase(tree: JsonObject) -> Iterator[Sentence]:
-    good, phase = GOOD.get(str(tree.get("kind")), Good()), (tree.get("status") or {}).get("phase")
-    if good.phases and phase not in good.phases:
-        yield Sentence(f"its phase is {phase or 'not known yet'}", f"it is {good.word} in {' or '.join(good.phases)}")
+    good, status = GOOD.get(str(tree.get("kind")), Good()), tree.get("status") or {}
+    phase = status.get(good.phase_field)
+    if good.phases and phase and phase not in good.phases:
+        said = ": ".join(str(status[key]) for key in ("reason", "message") if status.get(key))
+        yield Sentence(f"its {good.phase_field} is {phase}", said or f"it should be {' or '.join(good.phases)}")
+
+
+def _tell_neglect(tree: JsonObject) -> Iterator[Sentence]:
+    """Kinds that have a word for good get a status from whoever works on them."""
+    if tree.get("kind") in GOOD and not tree.get("status"):
+        fix = "wait a moment; if it stays so, start the controller of its kind: heliostat up has those that we know"
+        yield Sentence(f"no controller has looked at the {tree['kind']} yet", "it has no status", fix)
 
 
 def _tell_missing(tree: JsonObject) -> Iterator[Sentence]:

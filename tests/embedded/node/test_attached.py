@@ -2,21 +2,29 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
+import uvloop
 
-from heliostat.embedded.node.commands import attach_to
+from heliostat.embedded.node.commands import attach_to, run_command
 from heliostat.embedded.node.sandbox import Sandbox, SandboxSpec, start_sandbox
 from heliostat.embedded.node.shim.protocol import Order
 from heliostat.embedded.server.node_backend import Execution, Exited, Failed, TerminalSize
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="sandboxes with all namespaces need root")
 
+Run: TypeAlias = Callable[[Coroutine[Any, Any, None]], None]
 ATTACH = Execution(container="c", stdin=True, stdout=True, stderr=True)
+
+
+@pytest.fixture(params=(asyncio.run, uvloop.run), ids=("asyncio", "uvloop"))
+def run(request: pytest.FixtureRequest) -> Run:
+    chosen: Run = request.param
+    return chosen
 
 
 class Client:
@@ -67,7 +75,7 @@ async def container(directory: Path, script: str, **fields: Any) -> AsyncIterato
         await sandbox.close()
 
 
-def test_a_client_that_takes_nothing_is_left_behind_and_the_container_goes_on(tmp_path: Path) -> None:
+def test_a_client_that_takes_nothing_is_left_behind_and_the_container_goes_on(tmp_path: Path, run: Run) -> None:
     script = "echo up; read go; head -c 1000000 /dev/zero | tr '\\0' x; echo; echo done; sleep 1000"
 
     async def play() -> None:
@@ -80,10 +88,10 @@ def test_a_client_that_takes_nothing_is_left_behind_and_the_container_goes_on(tm
             while b"done" not in (tmp_path / "log").read_bytes():
                 await asyncio.sleep(0.01)
 
-    asyncio.run(play())
+    run(play())
 
 
-def test_all_who_are_attached_hear_the_same(tmp_path: Path) -> None:
+def test_all_who_are_attached_hear_the_same(tmp_path: Path, run: Run) -> None:
     async def play() -> None:
         async with container(tmp_path, "echo up; cat", has_stdin=True, stdin_ends_with_first=False) as sandbox:
             first, second = Client(), Client(b"hello\n")
@@ -94,14 +102,49 @@ def test_all_who_are_attached_hear_the_same(tmp_path: Path) -> None:
             assert [await task for task in tasks] == [Exited(), Exited()]
             assert (first.heard, second.heard) == (b"hello\n", b"hello\n")
 
-    asyncio.run(play())
+    run(play())
 
 
-def test_a_container_that_is_over_cannot_be_attached_to(tmp_path: Path) -> None:
+def test_a_container_that_is_over_cannot_be_attached_to(tmp_path: Path, run: Run) -> None:
     async def play() -> None:
         async with container(tmp_path, "echo up") as sandbox:
             while not sandbox.runs()["c"].is_over:
                 await asyncio.sleep(0.01)
             assert await attach_to(sandbox, "c", ATTACH, Client()) == Failed("the container c is not running")
 
-    asyncio.run(play())
+    run(play())
+
+
+@pytest.mark.parametrize("tty", [False, True])
+def test_a_command_is_run_with_all_that_it_wrote(tmp_path: Path, run: Run, tty: bool) -> None:
+    async def play() -> None:
+        async with container(tmp_path, "echo up; sleep 1000") as sandbox:
+            command = Execution(container="c", command=("seq", "1", "50000"), stdout=True, tty=tty)
+            for _ in range(3):
+                client = Client()
+                assert await run_command(sandbox, "c", command, client) == Exited(0)
+                assert client.heard.split() == [b"%d" % number for number in range(1, 50001)]
+
+    run(play())
+
+
+def test_commands_run_side_by_side_and_are_cancelled_one_by_one(tmp_path: Path, run: Run) -> None:
+    async def play() -> None:
+        async with container(tmp_path, "echo up; sleep 1000") as sandbox:
+            sleep = Execution(container="c", command=("sh", "-c", "echo on; sleep 1000"), stdout=True)
+            clients = [Client() for _ in range(4)]
+            tasks = [asyncio.create_task(run_command(sandbox, "c", sleep, client)) for client in clients]
+            for client in clients:
+                await client.has_heard.wait()
+            for task in tasks[1:]:
+                task.cancel()
+            await asyncio.gather(*tasks[1:], return_exceptions=True)
+            assert [task.done() for task in tasks] == [False, True, True, True]
+            listed = Client()
+            ps = Execution(container="c", command=("sh", "-c", "cat /proc/[0-9]*/cmdline | tr '\\0' ' '"), stdout=True)
+            await run_command(sandbox, "c", ps, listed)
+            assert listed.heard.count(b"sleep 1000 ") == 4  # two of the container, two of the first command
+            tasks[0].cancel()
+            await asyncio.gather(tasks[0], return_exceptions=True)
+
+    run(play())

@@ -35,6 +35,7 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveMachine]:
         running.run_pod("talk", "seq 1 5; echo err >&2; printf 'no end'; sleep 1000")
         running.run_pod("again", "echo run; [ -e /v/x ] && sleep 1000; touch /v/x; exit 3", **VOLUME)
         running.run_pod("web", SERVE, ports=[{"containerPort": 8000}])
+        running.output("expose", "pod", "web", "--port=80", "--target-port=8000", "--name=site")
         yield running
 
 
@@ -269,7 +270,6 @@ def test_much_that_a_container_says_is_heard_whole_by_who_is_attached(machine: L
 
 
 def test_ports_of_pods_and_services_are_forwarded(machine: LiveMachine) -> None:
-    machine.output("expose", "pod", "web", "--port=80", "--target-port=8000", "--name=site")
     wait_until(lambda: serves(machine), "the page is not served")
     for target, port in (("pod/web", "8000"), ("service/site", "80")):
         with forwarded(machine, target, port) as address:
@@ -293,6 +293,9 @@ def test_requests_are_proxied_to_pods_and_services(machine: LiveMachine) -> None
     assert machine.output("get", "--raw", f"{base}/pods/web/proxy/page") == "page\n"
     assert machine.output("get", "--raw", f"{base}/pods/http:web:8000/proxy/page?a=b%20c") == "page\n"
     assert "page" in machine.output("get", "--raw", f"{base}/pods/web:8000/proxy/")
+    wait_until(
+        lambda: machine.kubectl("get", "--raw", f"{base}/services/site/proxy/page").stdout == b"page\n", "no site"
+    )
     assert machine.kubectl("get", "--raw", f"{base}/pods/web/proxy/much").stdout == bytes(MUCH)
     missing = machine.kubectl("get", "--raw", f"{base}/pods/web/proxy/none")
     assert b"NotFound" in missing.stderr

@@ -171,6 +171,9 @@ class Kubelet:
     def __init__(self) -> None:
         self.asked: list[Any] = []
 
+    async def is_reachable(self) -> bool:
+        return True
+
     async def read_log(self, pod: dict[str, Any], options: LogOptions) -> Answer:
         self.asked.append(options)
         return Response(200, f"log of {pod['metadata']['name']}".encode(), "text/plain")

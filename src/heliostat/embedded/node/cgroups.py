@@ -88,7 +88,7 @@ class FirstCgroups:
         return _count_kills(self._place("memory", id_) / "memory.oom_control") > 0
 
     def remove(self, id_: str) -> bool:
-        return all([_remove(self._place(controller, id_)) for controller in _LIMITING])
+        return all(_remove(self._place(controller, id_)) for controller in _LIMITING)
 
     def leave(self) -> None:
         for controller in _LIMITING:

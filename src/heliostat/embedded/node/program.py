@@ -24,6 +24,7 @@ from heliostat.embedded.node.backend import LocalBackend
 from heliostat.embedded.node.cluster_network import ClusterNetwork
 from heliostat.embedded.node.lifecycle import Dismantle, Prepare, Release, Start, Stop, run_id
 from heliostat.embedded.node.link_server import LinkServer
+from heliostat.embedded.node.memory_watch import MemoryWatch
 from heliostat.embedded.node.network.namespaces import NamespaceVisitor
 from heliostat.embedded.node.network.wiring import Networks, open_wiring
 from heliostat.embedded.node.pods import POD, pods_of
@@ -99,6 +100,9 @@ class LocalNode:
         self.host.add(agent, after=agent.after)
         self.host.effects[STEP] = self._carry_out
         self.host.beside += [network.run, self._remove_leftovers]
+        if not bench.keeps_limits:
+            pods = self.host.caches.of(pods_of(options.machine.name))
+            self.host.beside.append(MemoryWatch(pods, bench.pid, self._tell).run)
         if options.socket is not None:
             link = LinkServer(LocalBackend(bench, wiring), options.socket, self._on_problem)
             self.host.beside.append(link.run)

@@ -79,6 +79,16 @@ class Workbench:
     def sandbox(self, uid: str) -> Sandbox | None:
         return self._sandboxes.get(uid)
 
+    def pid(self, uid: str) -> int | None:
+        """The first process of the Pod."""
+        sandbox = self._sandboxes.get(uid)
+        return sandbox.pid if sandbox is not None else None
+
+    @property
+    def keeps_limits(self) -> bool:
+        """Whether this machine lets us limit what containers use."""
+        return self._cgroups is not None
+
     def has_been(self, uid: str) -> bool:
         return self.place(uid).exists()
 

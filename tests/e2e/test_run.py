@@ -1,0 +1,93 @@
+"""``heliostat run`` with real Ray: from nothing to a result, its exit code, and what happens when our processes die."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from e2e.local_machine import EXAMPLES, LocalMachine, local_machine, needs_local_machine, wait_for
+
+pytestmark = needs_local_machine
+
+CLUSTER = str(EXAMPLES / "raycluster.yaml")
+
+
+def test_a_program_runs_on_the_nodes_of_a_cluster_to_its_result(tmp_path: Path) -> None:
+    with local_machine(tmp_path / "state") as machine:
+        result = machine.heliostat("run", CLUSTER, "--ephemeral", f"--working-dir={EXAMPLES}", "--", "python", "pi.py")
+        assert result.returncode == 0, result.stderr + result.stdout
+        assert "pi is about 3.1" in result.stdout
+        assert "tasks ran in Pod hello-head-" in result.stdout
+        assert "✓ RayCluster hello: ready, 2 of 2 Ray nodes ready" in result.stderr
+        assert not machine.state.is_locked()
+
+
+def test_the_whole_life_of_a_cluster_that_stays(tmp_path: Path) -> None:
+    """Its exit codes, scaling, commands inside, ports from outside, and deletion without traces: one start of Ray."""
+    program = tmp_path / "program"
+    program.mkdir()
+    (program / "fail.py").write_text("import sys\nprint('so far', flush=True)\nsys.exit(7)\n")
+    with local_machine(tmp_path / "state") as machine:
+        assert machine.heliostat("up").returncode == 0
+        failed = machine.heliostat("run", CLUSTER, "--keep", f"--working-dir={program}", "--", "python", "fail.py")
+        assert "so far" in failed.stdout, failed.stderr + failed.stdout + machine.logs()
+        assert failed.returncode == 7
+        _commands_inside(machine)
+        _scale(machine)
+        _delete(machine)
+
+
+def _commands_inside(machine: LocalMachine) -> None:
+    head = machine.kubectl("get", "pods", "-l", "ray.io/node-type=head", "-o", "name").strip()
+    status = machine.kubectl("exec", head, "--", "ray", "status")
+    assert "2.0 CPU" in status
+    task = "import ray; ray.init(); print(ray.get(ray.remote(lambda: 6 * 7).remote()))"
+    assert "42" in machine.kubectl("exec", head, "--", "python", "-c", task)
+    assert "Ray runtime started" in machine.kubectl("logs", head)
+    proxied = "/api/v1/namespaces/default/services/hello-head-svc:dashboard/proxy/api/version"
+    assert '"ray_version"' in machine.kubectl("get", "--raw", proxied)
+
+
+def _scale(machine: LocalMachine) -> None:
+    for replicas in (2, 1):
+        patch = f'[{{"op":"replace","path":"/spec/workerGroupSpecs/0/replicas","value":{replicas}}}]'
+        machine.kubectl("patch", "raycluster", "hello", "--type=json", "-p", patch)
+        _wait_for_workers(machine, str(replicas))
+
+
+def _wait_for_workers(machine: LocalMachine, ready: str) -> None:
+    shown = ("get", "raycluster", "hello", "-o", "jsonpath={.status.readyWorkerReplicas}")
+    wait_for(lambda: machine.kubectl(*shown) == ready, 180)
+
+
+def _delete(machine: LocalMachine) -> None:
+    machine.kubectl("delete", "raycluster", "hello", "--timeout=60s")
+    wait_for(lambda: machine.kubectl("get", "pods", "-o", "name") == "", 60)
+    wait_for(lambda: not list((machine.state.node / "pods").iterdir()), 30)
+
+
+@pytest.mark.parametrize("victims", [("control-plane", "operator", "node")])
+def test_work_continues_while_our_processes_die(tmp_path: Path, victims: tuple[str, ...]) -> None:
+    program = tmp_path / "program"
+    program.mkdir()
+    (program / "slow.py").write_text(
+        "import ray, time\nray.init()\nprint('begun', flush=True)\n"
+        "ray.get([ray.remote(lambda: time.sleep(0.5)).remote() for _ in range(20)])\nprint('the end', flush=True)\n"
+    )
+    with local_machine(tmp_path / "state") as machine:
+        assert machine.heliostat("up").returncode == 0
+        running = machine.start("run", CLUSTER, f"--working-dir={program}", "--", "python", "slow.py")
+        for victim in victims:
+            machine.kill(victim)
+        words = _words(running)
+        assert running.returncode == 0, words + machine.logs()
+        assert words.count("the end") == 1
+        assert words.count("begun") == 1
+
+
+def _words(running: "subprocess.Popen[str]") -> str:
+    try:
+        words, _ = running.communicate(timeout=300)
+    finally:
+        running.kill()
+    return words
