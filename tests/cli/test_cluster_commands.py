@@ -1,6 +1,7 @@
 """apply, get, explain and delete as a person types them, against a server where nothing works on them."""
 
 import io
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +11,10 @@ import yaml
 
 from cli.typed_commands import Commands, example, write
 from heliostat.cli.main import main
+from heliostat.cli.scenes import find_local_operator, is_held
+from heliostat.kube.timestamps import parse_timestamp
+from heliostat.local.state import ChildStatus, State, SupervisorStatus
+from heliostat.plan.explain_cluster import Presence
 from heliostat.testing import ApiServer, api_server_in_thread
 
 CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {a: '1'}\n"
@@ -63,7 +68,7 @@ class TestApply:
         assert out.splitlines()[-1] == "raycluster.ray.io/early created"
         code, out, _err = run("explain", "raycluster/early")
         assert code == 1
-        assert "1. no operator is running" in out
+        assert "1. no operator seems to be running" in out
         assert "create Pod default/early-head-" in out
 
     def test_a_field_of_somebody_else_is_not_taken_in_silence(self, run: Commands, tmp_path: Path) -> None:
@@ -154,6 +159,12 @@ class TestDelete:
         assert (code, err) == (1, "heliostat delete: configmap/nothing is not there\n")
         assert run("delete", "configmap/nothing", "--ignore-not-found") == (0, "", "")
 
+    def test_what_owns_nothing_needs_no_garbage_collector_to_go(self, run: Commands, tmp_path: Path) -> None:
+        file = write(tmp_path, CONFIG_MAP.replace("settings", "brief"))
+        run("apply", "-f", file)
+        lines = "configmap/brief is being deleted\nconfigmap/brief is gone\n"
+        assert run("delete", "-f", file, "--timeout", "10") == (0, lines, "")
+
     def test_something_that_stays_is_told_after_the_deadline(self, run: Commands, tmp_path: Path) -> None:
         held = CONFIG_MAP.replace("{name: settings}", "{name: held, finalizers: [example.com/held]}")
         run("apply", "-f", write(tmp_path, held))
@@ -199,6 +210,56 @@ class TestReachingTheCluster:
 
     def test_verbose_says_which_cluster(self, run: Commands, bare: ApiServer) -> None:
         assert run("get", "--kinds", "-v")[2] == f"cluster: {bare.address} (--kubeconfig {bare.kubeconfig})\n"
+
+
+class TestTheLocalCluster:
+    @pytest.fixture
+    def state(self, bare: ApiServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[State]:
+        """The server is the local one, and its supervisor lives for as long as the test."""
+        state = State(tmp_path)
+        state.kubeconfig.write_bytes(bare.kubeconfig.read_bytes())
+        monkeypatch.delenv("KUBECONFIG", raising=False)
+        monkeypatch.setenv("HELIOSTAT_STATE", str(tmp_path))
+        with state.lock():
+            yield state
+
+    def test_it_is_meant_while_it_is_up(self, state: State, capsys: pytest.CaptureFixture[str]) -> None:
+        assert main(["get", "--kinds", "-v"]) == 0
+        assert f"(the local one, {state.kubeconfig})" in capsys.readouterr().err
+
+    def test_it_is_not_meant_when_it_is_down(
+        self, state: State, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        other = tmp_path / "other"
+        other.mkdir()
+        (other / "kubeconfig").write_bytes(state.kubeconfig.read_bytes())
+        monkeypatch.setenv("HELIOSTAT_STATE", str(other))
+        monkeypatch.setenv("HOME", str(tmp_path))
+        assert main(["get", "--kinds"]) == 1
+        assert "no cluster to talk to" in capsys.readouterr().err
+
+    @pytest.mark.parametrize("presence", [Presence.RUNNING, Presence.ABSENT])
+    def test_its_supervisor_knows_whether_an_operator_runs(self, state: State, presence: Presence) -> None:
+        assert find_local_operator(state) is Presence.UNKNOWN
+        operator = ChildStatus("operator", os.getpid() if presence is Presence.RUNNING else 0, since=0.0)
+        state.write_status(SupervisorStatus(pid=os.getpid(), since=0.0, children=(operator,)))
+        assert find_local_operator(state) is presence
+
+
+class TestTheOperatorsLease:
+    @pytest.mark.parametrize(
+        ("spec", "is_running"),
+        [
+            ({"holderIdentity": "a", "renewTime": "2027-01-15T08:00:00.000000Z", "leaseDurationSeconds": 15}, True),
+            ({"holderIdentity": "a", "renewTime": "2027-01-15T07:50:00.000000Z", "leaseDurationSeconds": 15}, False),
+            ({"holderIdentity": "a", "renewTime": "2027-01-15T07:50:00.000000Z", "leaseDurationSeconds": 600}, True),
+            ({"holderIdentity": "", "renewTime": "2027-01-15T08:00:00.000000Z"}, False),
+            ({"holderIdentity": "a"}, False),
+            ({}, False),
+        ],
+    )
+    def test_one_that_is_renewed_means_an_operator(self, spec: dict[str, object], *, is_running: bool) -> None:
+        assert is_held({"spec": spec}, parse_timestamp("2027-01-15T08:00:30Z")) is is_running
 
 
 class TestKubeconfig:

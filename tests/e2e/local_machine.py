@@ -83,8 +83,11 @@ def local_machine(path: Path) -> Iterator[LocalMachine]:
     assert_nothing_left(path)
 
 
+def _list_processes() -> str:
+    return subprocess.run(["ps", "axww", "-o", "pid,ppid,args"], capture_output=True, text=True, check=True).stdout
+
+
 def assert_nothing_left(path: Path) -> None:
-    listed = subprocess.run(["ps", "axww", "-o", "args"], capture_output=True, text=True, check=True).stdout
-    assert str(path) not in listed
+    wait_for(lambda: str(path) not in _list_processes(), 15)  # the last ones are just ending
     assert str(path) not in Path("/proc/self/mountinfo").read_text()
     assert not path.exists()

@@ -1,6 +1,6 @@
 """``heliostat run`` with real Ray: from nothing to a result, its exit code, and what happens when our processes die."""
 
-import subprocess
+import subprocess  # noqa: TC003
 from pathlib import Path
 
 import pytest

@@ -56,7 +56,7 @@ def test_a_ready_cluster_says_what_runs_where() -> None:
 def test_without_an_operator_that_is_the_first_thing_to_say() -> None:
     told = explain(World(cluster_tree()), operator=Presence.ABSENT)
     assert not told.is_ready
-    assert told.sentences[0].what == "no operator is running"
+    assert told.sentences[0].what == "no operator seems to be running"
     assert "heliostat up" in told.sentences[0].fix
     assert [step.split()[1] for step in told.steps] == ["Service", "Pod", "Pod"]
 

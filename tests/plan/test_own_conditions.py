@@ -155,9 +155,10 @@ def test_an_edit_is_applied_when_the_head_is_made_anew() -> None:
         {"suspend": True},
         {"workerGroupSpecs": cluster_tree(group(), group("added"))["spec"]["workerGroupSpecs"]},
         {"workerGroupSpecs": cluster_tree(group(replicas=5, maxReplicas=7))["spec"]["workerGroupSpecs"]},
+        {"workerGroupSpecs": cluster_tree(group(suspend=True))["spec"]["workerGroupSpecs"]},
         {**IMAGE, "upgradeStrategy": {"type": "Recreate"}},
     ],
-    ids=["awake", "asleep", "a new group", "another size", "recreate"],
+    ids=["awake", "asleep", "a new group", "another size", "a group asleep", "recreate"],
 )
 def test_an_edit_that_is_applied_is_not_told(edit: Tree) -> None:
     world = stable(cluster_tree()).edit_spec(**edit)

@@ -38,8 +38,12 @@ _WHICH = (
 class Cluster:
     """An open connection; ``namespace`` is the one meant where none is named."""
 
-    def __init__(self, connection: Connection, transport: HttpsTransport, namespace: str) -> None:
+    def __init__(
+        self, connection: Connection, transport: HttpsTransport, namespace: str, local: State | None = None
+    ) -> None:
+        """``local`` is where it lives, if it is one of this machine."""
         self.connection = connection
+        self.local = local
         self.transport = transport
         self.namespace = namespace or connection.namespace
         self.client = Client(transport, clock=time.monotonic, request_seconds=REQUEST_SECONDS)
@@ -126,7 +130,7 @@ async def _run(options: argparse.Namespace, work: Callable[[Cluster], Awaitable[
         print(f"cluster: {connection.server} ({_describe_source(options.kubeconfig, path)})", file=sys.stderr)
     transport = HttpsTransport(connection, "heliostat-cli")
     try:
-        return await work(Cluster(connection, transport, options.namespace))
+        return await work(Cluster(connection, transport, options.namespace, _find_local_state(path)))
     finally:
         await transport.close()
 
@@ -142,6 +146,13 @@ def find_local_kubeconfig() -> Path | None:
     """That of ``heliostat up``, while it is up."""
     state = State(default_state())
     return state.kubeconfig if state.is_locked() and state.kubeconfig.exists() else None
+
+
+def _find_local_state(path: Path | None) -> State | None:
+    """The state directory that the kubeconfig lies in, while a supervisor lives there."""
+    kubeconfig = path or Path(os.environ.get("KUBECONFIG") or "nowhere")
+    state = State(kubeconfig.absolute().parent)
+    return state if kubeconfig.name == state.kubeconfig.name and state.is_locked() else None
 
 
 def _describe_source(named: Path | None, path: Path | None) -> str:

@@ -4,6 +4,7 @@ import argparse
 import os
 import socket
 import uuid
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
@@ -18,7 +19,8 @@ from heliostat.runtime.host import HostSettings
 from heliostat.runtime.kubeconfig import find_connection
 from heliostat.runtime.lease_decisions import LeaseSettings, LeaseSettingsError
 from heliostat.runtime.logs import FORMATS, Log, LogSettingsError, configure_logging
-from heliostat.runtime.process import ProcessSettings, Workplace, run_process
+from heliostat.runtime.process import ProcessSettings, Work, Workplace, run_process
+from heliostat.runtime.turn import TurnFileError, open_turn
 
 LEASE_NAMESPACE = "kube-system"
 LEASE_NAME = "heliostat-controllers"
@@ -36,6 +38,8 @@ def run(arguments: list[str]) -> int:
         import uvloop
 
         return uvloop.run(_work(options, settings, _plane_options(options, simulation)))
+    except TurnFileError as error:
+        raise CommandError(f"--turn-file: {error}") from None
     except (AccessError, HealthServerError) as error:
         raise CommandError(str(error), 1) from None
 
@@ -52,8 +56,24 @@ async def _work(options: argparse.Namespace, settings: ProcessSettings, plane_op
         place.health.watch_over(plane.host)
         await plane.run(place.stop, place.since)
 
-    connect = partial(_connect, options)
-    return await run_process(connect, work, settings, log=Log("heliostat.controllers"), announce=_announce)
+    with ExitStack() as ends:
+        return await run_process(
+            partial(_connect, options),
+            work,
+            settings,
+            log=Log("heliostat.controllers"),
+            announce=_announce,
+            prepare=_turn_taking(options.turn_file, ends) if options.turn_file is not None else None,
+        )
+
+
+def _turn_taking(path: Path, ends: ExitStack) -> Work:
+    turn = ends.enter_context(open_turn(path))
+
+    async def wait(_place: Workplace) -> None:
+        await turn.wait()
+
+    return wait
 
 
 def _connect(options: argparse.Namespace) -> Connection:
@@ -93,6 +113,14 @@ def _add_process_flags(parser: argparse.ArgumentParser) -> None:
         default=True,
         help="work only while holding a lease, so that several may run; without it nobody else may, and the work begins"
         " one request deadline after the start, when writes of an earlier process can no longer land",
+    )
+    parser.add_argument(
+        "--turn-file",
+        type=Path,
+        metavar="FILE",
+        help="of several on this machine only the one works that has the lock of this file, which tells its pid; the"
+        " others stand by, not ready, and when it ends, even by kill -9, one of them goes on at once; with"
+        " --no-leader-elect after one request deadline",
     )
     seconds = (
         ("lease", 15.0, "how long a lease is valid"),

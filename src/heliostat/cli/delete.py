@@ -1,7 +1,7 @@
 """``heliostat delete``: objects go, and with them what belongs to them; it waits until they are gone.
 
-A deletion names the UID that was seen, so that a new object of the same name is never hit. While it waits, what the
-object owns goes first (Foreground); with ``--no-wait`` Kubernetes clears up later (Background).
+A deletion names the UID that was seen, so that a new object of the same name is never hit. While it waits for one of
+a kind that owns others, those go first (Foreground); with ``--no-wait`` Kubernetes clears up later (Background).
 """
 
 import argparse
@@ -21,6 +21,10 @@ from heliostat.kube.documents import Document
 from heliostat.kube.resource_types import ResourceType
 from heliostat.runtime.errors import NotFoundError, UnavailableError
 
+OWNING = (
+    "RayCluster", "RayJob", "RayService", "RayCronJob", "Job", "CronJob", "Deployment", "ReplicaSet", "StatefulSet",
+    "DaemonSet",
+)  # fmt: skip
 _POLL_SECONDS = 0.1
 _SLOWEST_POLL = 1.0
 
@@ -104,7 +108,7 @@ async def _delete_one(cluster: Cluster, doomed: Doomed, options: argparse.Namesp
     uid = await _fetch_uid(cluster, doomed)
     if not uid:
         return ""
-    propagation = "Background" if options.no_wait else "Foreground"
+    propagation = "Foreground" if doomed.resource.kind in OWNING and not options.no_wait else "Background"
     try:
         await cluster.client.delete(doomed.resource, doomed.namespace, doomed.name, uid=uid, propagation=propagation)
     except NotFoundError:

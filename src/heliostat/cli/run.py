@@ -23,6 +23,7 @@ from heliostat.ray.packages import PackageError
 from heliostat.runtime.errors import ApiError
 
 _INTERRUPTED = 130
+_PATIENCE_SECONDS = 60.0  # our processes may die and come back
 
 
 def run(arguments: list[str]) -> int:
@@ -96,7 +97,7 @@ def _load(options: argparse.Namespace) -> list[JsonObject]:
 async def _run(state: State, documents: list[JsonObject], command: list[str], options: argparse.Namespace) -> int:
     view = ProgressView(sys.stderr)
     show = Show(progress=view.show, words=_print_words, note=view.note)
-    async with open_session(state.kubeconfig) as session:
+    async with open_session(state.kubeconfig, patience=_PATIENCE_SECONDS) as session:
         made = await apply_all(session, documents, options.namespace, show)
         try:
             cluster = next(each.tree for each in made if each.tree["kind"] == RAY_CLUSTER)

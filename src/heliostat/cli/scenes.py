@@ -3,12 +3,15 @@
 What cannot be read is unknown, with the reason, and never taken for missing.
 """
 
+from pathlib import Path
+
 from heliostat.api.settings import Settings
 from heliostat.cli.cluster_access import Cluster
 from heliostat.desired import labels
 from heliostat.kube.jsontree import JsonObject
 from heliostat.kube.resource_types import ResourceType
 from heliostat.kube.timestamps import TimestampError, parse_timestamp
+from heliostat.local.state import State
 from heliostat.operator.configuration import LEASE_NAME
 from heliostat.operator.kinds import POD, RAY_CLUSTER, kinds_around
 from heliostat.plan.explain_cluster import Presence, Scene
@@ -74,12 +77,26 @@ async def fetch_around(cluster: Cluster, namespace: str) -> list[JsonObject]:
 
 
 async def find_operator(cluster: Cluster, now: float) -> Presence:
-    """By its lease, in whichever namespace it is."""
+    """Here by what its supervisor says; elsewhere by its lease, in whichever namespace that is."""
+    if cluster.local is not None:
+        return find_local_operator(cluster.local)
     try:
         leases = await cluster.fetch_list(LEASE, field_selector=f"metadata.name={LEASE_NAME}")
     except RefusedError:
         return Presence.UNKNOWN
     return Presence.RUNNING if any(is_held(lease, now) for lease in leases) else Presence.ABSENT
+
+
+def find_local_operator(state: State) -> Presence:
+    status = state.read_status()
+    if status is None:
+        return Presence.UNKNOWN
+    pids = [child.pid for child in status.children if child.name == "operator"]
+    return Presence.RUNNING if any(map(_is_alive, pids)) else Presence.ABSENT
+
+
+def _is_alive(pid: int) -> bool:
+    return pid > 0 and Path(f"/proc/{pid}").exists()
 
 
 def is_held(lease: JsonObject, now: float) -> bool:

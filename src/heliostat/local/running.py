@@ -19,7 +19,7 @@ from heliostat.local.service_dashboard import ServiceDashboard
 from heliostat.local.session import Session
 from heliostat.ray.jobs import DashboardError, JobInfo, Jobs
 from heliostat.ray.packages import build_package
-from heliostat.runtime.errors import AmbiguousError, ApiError, UnavailableError
+from heliostat.runtime.errors import ApiError
 
 T = TypeVar("T")
 
@@ -65,12 +65,8 @@ async def follow_until_ready(session: Session, cluster: JsonObject, show: Show, 
     namespace, name = cluster["metadata"]["namespace"], cluster["metadata"]["name"]
     view: ClusterView | None = None
     while time.monotonic() < deadline:
-        try:
-            found = await session.find(cluster)
-            pods = await session.list_in(POD, namespace, f"ray.io/cluster={name}")
-        except (UnavailableError, AmbiguousError):
-            await asyncio.sleep(_POLL_SECONDS)
-            continue
+        found = await session.find(cluster)
+        pods = await session.list_in(POD, namespace, f"ray.io/cluster={name}")
         if found is None:
             raise RunError(f"RayCluster {name} was deleted while it was waited for")
         fresh = view_cluster(found, pods)

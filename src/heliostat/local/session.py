@@ -1,10 +1,12 @@
 """One conversation with an API server: for commands that apply, look and wait."""
 
+import asyncio
 import os
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
@@ -12,7 +14,7 @@ from heliostat.embedded.controllers.survey import discover
 from heliostat.kube.jsontree import JsonObject
 from heliostat.kube.resource_types import ResourceType
 from heliostat.runtime.client import Client
-from heliostat.runtime.errors import NotFoundError
+from heliostat.runtime.errors import AmbiguousError, NotFoundError, UnavailableError
 from heliostat.runtime.https_transport import HttpsTransport
 from heliostat.runtime.kubeconfig import find_connection
 from heliostat.runtime.transport import Call, Transport
@@ -20,6 +22,9 @@ from heliostat.runtime.transport import Call, Transport
 _APPLY = "application/apply-patch+yaml"
 _FIELD_MANAGER = "heliostat"
 _LONGEST_LIST = 5000
+_AGAIN_SECONDS = 0.2
+
+T = TypeVar("T")
 
 
 class UnknownKindError(Exception):
@@ -27,9 +32,12 @@ class UnknownKindError(Exception):
 
 
 class Session:
-    def __init__(self, transport: Transport, client: Client) -> None:
+    """``patience`` is how many seconds a server that does not answer is asked again; every call can be repeated."""
+
+    def __init__(self, transport: Transport, client: Client, patience: float = 0.0) -> None:
         self.transport = transport
         self.client = client
+        self._patience = patience
         self._types: dict[tuple[str, str], ResourceType] = {}
 
     async def apply(self, tree: JsonObject) -> JsonObject:
@@ -43,7 +51,7 @@ class Session:
             body=msgspec.json.encode(tree),
             content_type=_APPLY,
         )
-        applied: JsonObject = msgspec.json.decode(await self.client.request(call))
+        applied: JsonObject = msgspec.json.decode(await self._ask(lambda: self.client.request(call)))
         return applied
 
     async def place(self, tree: JsonObject, namespace: str) -> JsonObject:
@@ -57,16 +65,17 @@ class Session:
         """The object that a document is about, as it is now."""
         resource, metadata = await self.resource_of(tree), tree["metadata"]
         try:
-            found: JsonObject = msgspec.json.decode(
-                await self.client.get(resource, metadata.get("namespace", ""), metadata["name"])
-            )
+            body = await self._ask(lambda: self.client.get(resource, metadata.get("namespace", ""), metadata["name"]))
         except NotFoundError:
             return None
+        found: JsonObject = msgspec.json.decode(body)
         return found
 
     async def list_in(self, resource: ResourceType, namespace: str, label_selector: str = "") -> list[JsonObject]:
-        body = await self.client.list_page(
-            resource, namespace=namespace, label_selector=label_selector, limit=_LONGEST_LIST
+        body = await self._ask(
+            lambda: self.client.list_page(
+                resource, namespace=namespace, label_selector=label_selector, limit=_LONGEST_LIST
+            )
         )
         items: list[JsonObject] = msgspec.json.decode(body)["items"]
         return items
@@ -75,26 +84,36 @@ class Session:
         """Just this one: another object under the name stays."""
         resource, metadata = await self.resource_of(tree), tree["metadata"]
         try:
-            await self.client.delete(
-                resource, metadata.get("namespace", ""), metadata["name"], uid=metadata["uid"], propagation="Foreground"
-            )
+            namespace, name, uid = metadata.get("namespace", ""), metadata["name"], metadata["uid"]
+            await self._ask(lambda: self.client.delete(resource, namespace, name, uid=uid, propagation="Foreground"))
         except NotFoundError:
             return
 
     async def resource_of(self, tree: JsonObject) -> ResourceType:
         wanted = (tree["apiVersion"], tree["kind"])
         if wanted not in self._types:
-            self._types = {(each.api_version, each.kind): each for each in await discover(self.client)}
+            served = await self._ask(lambda: discover(self.client))
+            self._types = {(each.api_version, each.kind): each for each in served}
         found = self._types.get(wanted)
         if found is None:
             raise UnknownKindError(f"the server knows no {wanted[1]} of {wanted[0]}")
         return found
 
+    async def _ask(self, ask: Callable[[], Awaitable[T]]) -> T:
+        deadline = time.monotonic() + self._patience
+        while True:
+            try:
+                return await ask()
+            except (UnavailableError, AmbiguousError):
+                if time.monotonic() > deadline:
+                    raise
+            await asyncio.sleep(_AGAIN_SECONDS)
+
 
 @asynccontextmanager
-async def open_session(kubeconfig: Path, seconds: float = 30.0) -> AsyncIterator[Session]:
+async def open_session(kubeconfig: Path, seconds: float = 30.0, patience: float = 0.0) -> AsyncIterator[Session]:
     transport = HttpsTransport(find_connection(os.environ, kubeconfig, ""), "heliostat")
     try:
-        yield Session(transport, Client(transport, clock=time.monotonic, request_seconds=seconds))
+        yield Session(transport, Client(transport, clock=time.monotonic, request_seconds=seconds), patience)
     finally:
         await transport.close()

@@ -42,7 +42,7 @@ _MOST_STEPS = 12
 
 
 class Presence(StrEnum):
-    """Whether an operator works here, as far as its lease tells."""
+    """Whether an operator works here, as far as its lease or its supervisor tells."""
 
     RUNNING = "running"
     ABSENT = "absent"
@@ -120,8 +120,8 @@ def _tell(
 def _tell_absence(operator: Presence, *, has_work: bool) -> Iterator[Sentence]:
     if has_work and operator is Presence.ABSENT:
         yield Sentence(
-            "no operator is running",
-            "there is work to do, and nobody holds the lease of a ray.io operator",
+            "no operator seems to be running",
+            "there is work to do, and no operator holds its lease or is known to the supervisor of this machine",
             "start one: heliostat up for this machine, heliostat operator for another cluster",
         )
 

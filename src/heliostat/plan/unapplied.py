@@ -1,8 +1,8 @@
 """Edits of the spec that running Pods do not follow, because ``upgradeStrategy`` is not Recreate (raycluster.md §10).
 
 The head Pod carries the hash of the spec that it was made from. Another hash under our own version means that the spec
-was edited since. Not told: what is applied all the same (suspension, groups added behind the others), a head that is on
-its way out, and a head that another operator or another version has made: its hash cannot be compared.
+was edited since. Not told: what is applied all the same (suspension, also of one group; groups added behind the
+others), a head that is on its way out, and one that another operator or version has made: its hash cannot be compared.
 """
 
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from heliostat.api.markers import JsonObject
-from heliostat.api.raycluster import RayClusterSpec
+from heliostat.api.raycluster import RayClusterSpec, WorkerGroupSpec
 from heliostat.desired import labels
 from heliostat.desired.spec_hash import hash_spec
 from heliostat.kube.conditions import TRUE, build_condition, get_condition
@@ -57,6 +57,13 @@ def _is_recreating(spec: RayClusterSpec) -> bool:
 def _specs_that_are_applied(spec: RayClusterSpec) -> Iterator[RayClusterSpec]:
     """Former specs from which running Pods have followed."""
     groups = spec.worker_group_specs or []
-    for count in range(len(groups), -1, -1):
-        for suspend in (None, False, True):
-            yield replace(spec, suspend=suspend, worker_group_specs=groups[:count])
+    for former in (groups, *_with_one_suspension_changed(groups)):
+        for count in range(len(groups), -1, -1):
+            for suspend in (None, False, True):
+                yield replace(spec, suspend=suspend, worker_group_specs=former[:count])
+
+
+def _with_one_suspension_changed(groups: list[WorkerGroupSpec]) -> Iterator[list[WorkerGroupSpec]]:
+    for index, group in enumerate(groups):
+        for suspend in {None, False, True} - {group.suspend}:
+            yield [*groups[:index], replace(group, suspend=suspend), *groups[index + 1 :]]

@@ -157,7 +157,11 @@ class _StreamChunks:
             raise UnavailableError(f"{self._call}: {_words_of(error)}") from error
 
     async def aclose(self) -> None:
+        """At once: a goodbye over TLS would keep the socket open for as long as the server takes to answer it."""
         self._among.discard(self)
+        connection = self._response.connection
+        if connection is not None and connection.transport is not None:
+            connection.transport.abort()
         self._response.close()
 
 

@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import sys
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -17,9 +18,11 @@ import pytest
 
 from embedded.node.machine import LiveMachine, live_machine
 from embedded.processes.running import wait_until
+from heliostat.embedded.access.identity import new_identity
 from heliostat.embedded.node.shim.container import set_window
 
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.skipif(os.geteuid() != 0, reason="sandboxes with all namespaces need root"),
     pytest.mark.skipif(which("kubectl") is None, reason="kubectl is not installed"),
 ]
@@ -116,6 +119,11 @@ def test_long_logs_come_whole_also_when_they_were_put_away_in_between(machine: L
 # commands
 
 
+def long_sleep(number: int) -> str:
+    """A command that nobody else on this machine runs."""
+    return f"sleep {number}0000.{os.getpid()}"
+
+
 def test_a_command_runs_in_the_container(machine: LiveMachine) -> None:
     done = machine.kubectl("exec", "talk", "--", "sh", "-c", "hostname; echo err >&2; exit 4")
     assert (done.returncode, done.stdout) == (4, b"talk\n")
@@ -149,13 +157,14 @@ def test_input_that_nobody_reads_does_not_keep_the_command(machine: LiveMachine)
 
 
 def test_what_a_command_left_in_the_background_does_not_keep_the_client(machine: LiveMachine) -> None:
-    assert machine.output("exec", "talk", "--", "sh", "-c", "sleep 76543 & echo out") == "out\n"
-    wait_until(lambda: len(machine.running_processes("sleep 76543")) == 1, "it was ended with its command")
+    words = long_sleep(1)
+    assert machine.output("exec", "talk", "--", "sh", "-c", f"{words} & echo out") == "out\n"
+    wait_until(lambda: len(machine.running_processes(words)) == 1, "it was ended with its command")
 
 
 @pytest.mark.parametrize("terminal", [False, True])
 def test_a_client_that_goes_takes_its_command_along(machine: LiveMachine, terminal: bool) -> None:
-    words = "sleep 65432" if terminal else "sleep 65431"
+    words = long_sleep(2 + terminal)
     script = f"(trap '' HUP; {words}) & {words} & {words}"
     options: dict[str, int] = {}
     theirs = -1
@@ -179,10 +188,11 @@ def test_a_terminal_has_the_size_of_the_clients_window(machine: LiveMachine) -> 
         terminal.resize(44, 111)
         terminal.type(until_size(44, 111, "re''sized"))
         terminal.expect(b"resized")
-        terminal.type("sleep 43210\n")
-        wait_until(lambda: bool(machine.running_processes("sleep 43210")), "the command does not start")
+        words = long_sleep(4)
+        terminal.type(f"{words}\n")
+        wait_until(lambda: bool(machine.running_processes(words)), "the command does not start")
         terminal.type("\x03")
-        wait_until(lambda: not machine.running_processes("sleep 43210"), "the command is not interrupted")
+        wait_until(lambda: not machine.running_processes(words), "the command is not interrupted")
         terminal.type("exit 5\n")
         assert terminal.process.wait(30) == 5
 
@@ -304,6 +314,20 @@ def test_requests_are_proxied_to_pods_and_services(machine: LiveMachine) -> None
     assert b"connect: connection refused" in refused.stderr
 
 
+def test_requests_are_proxied_over_tls_with_certificates_that_nobody_knows(machine: LiveMachine) -> None:
+    server = new_identity(time.time()).server
+    program = (
+        "import http.server as h, ssl; s = h.HTTPServer(('', 8443), h.SimpleHTTPRequestHandler);"
+        " c = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER); c.load_cert_chain('/tmp/both');"
+        " s.socket = c.wrap_socket(s.socket, server_side=True); s.serve_forever()"
+    )
+    pem = server.certificate + server.key.reveal()
+    script = f'cd /tmp; echo safe > page; echo "$PEM" > both; exec {sys.executable} -c "{program}"'
+    machine.run_pod("tls", script, env=[{"name": "PEM", "value": pem}])
+    path = "/api/v1/namespaces/default/pods/https:tls:8443/proxy/page"
+    wait_until(lambda: machine.kubectl("get", "--raw", path).stdout == b"safe\n", "the page is not served")
+
+
 def serves(machine: LiveMachine) -> bool:
     return machine.kubectl("get", "--raw", "/api/v1/namespaces/default/pods/web/proxy/page").returncode == 0
 
@@ -330,13 +354,14 @@ def forwarded(machine: LiveMachine, target: str, port: str) -> Iterator[str]:
 
 
 def test_while_the_node_is_away_it_is_told_as_such_and_pods_are_met_again_afterwards(machine: LiveMachine) -> None:
-    with machine.begun("exec", "talk", "--", "sleep", "54321") as client:
-        wait_until(lambda: bool(machine.running_processes("sleep 54321")), "the command does not start")
+    words = long_sleep(5)
+    with machine.begun("exec", "talk", "--", *words.split()) as client:
+        wait_until(lambda: bool(machine.running_processes(words)), "the command does not start")
         machine.stop_node()
         try:
             assert client.stderr is not None
             assert b"the node went away" in client.stderr.read()
-            wait_until(lambda: not machine.running_processes("sleep 54321"), "the command outlives its node")
+            wait_until(lambda: not machine.running_processes(words), "the command outlives its node")
             for arguments in (("logs", "talk"), ("exec", "talk", "--", "true"), ("port-forward", "talk", ":80")):
                 refused = machine.kubectl(*arguments)
                 assert refused.returncode == 1

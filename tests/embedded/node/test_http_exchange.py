@@ -8,7 +8,14 @@ from contextlib import aclosing
 import pytest
 
 from heliostat.embedded.access.users import User
-from heliostat.embedded.node.http_exchange import NoHttpError, build_request, build_target, exchange, lead_back
+from heliostat.embedded.node.http_exchange import (
+    NoHttpError,
+    build_own_root,
+    build_request,
+    build_target,
+    exchange,
+    lead_back,
+)
 from heliostat.embedded.server.messages import Answer, BrokenOffError, Request, Response, Stream, Upgrade
 from heliostat.embedded.server.node_backend import Proxied
 
@@ -35,6 +42,10 @@ TARGETS = [
 @pytest.mark.parametrize(("rest", "path", "query", "target"), TARGETS)
 def test_the_path_of_the_pod_is_asked_for(rest: str, path: str, query: dict[str, list[str]], target: str) -> None:
     assert build_target(proxied(rest), asked(path, query=query)) == target
+
+
+def test_who_asks_for_nothing_is_sent_to_the_root() -> None:
+    assert build_own_root(asked(POD, query={"a": ["b"]})) == f"{POD}/?a=b"
 
 
 def test_secrets_and_what_concerns_one_connection_stay_behind() -> None:

@@ -233,6 +233,36 @@ def test_a_node_that_comes_back_finds_its_pods_as_they_are(play: Play) -> None:
     play(scene)
 
 
+def test_a_pod_that_was_deleted_while_the_node_was_away_is_ended_when_it_is_back(play: Play) -> None:
+    async def scene(world: NodeWorld) -> None:
+        pod = await world.run_pod("missed", shell("echo up; sleep 60"))
+        await world.until_log(pod, "up")
+        await world.stop_node()
+        await world.delete_pod("missed")
+        await world.start_node()
+        await world.until_gone("missed")
+        await world.until_no_directory(pod["metadata"]["uid"])
+
+    play(scene)
+
+
+def test_a_sidecar_starts_before_and_ends_after_the_work(play: Play) -> None:
+    async def scene(world: NodeWorld) -> None:
+        ready = {"exec": {"command": ["cat", "/tmp/up"]}, "periodSeconds": 1}
+        end = "trap 'echo sidecar >> /shared/order; exit 0' TERM"
+        serves = f"{end}; echo first >> /shared/order; touch /tmp/up; while :; do sleep 0.05; done"
+        helper = shell(serves, "helper", restartPolicy="Always", startupProbe=ready, **_shared())
+        setup = shell("echo setup >> /shared/order", "setup", **_shared())
+        work = shell("echo work >> /shared/order", **_shared())
+        spec = {"initContainers": [helper, setup], "restartPolicy": "Never", **_shared_volume(world)}
+        await world.run_pod("helped", work, **spec)
+        pod = await world.until("helped", is_phase("Succeeded", "Failed"))
+        assert pod["status"]["phase"] == "Succeeded"
+        assert (world.directory / "shared" / "order").read_text().split() == ["first", "setup", "work", "sidecar"]
+
+    play(scene)
+
+
 def test_a_pod_that_was_deleted_by_force_is_cleaned_up(play: Play) -> None:
     async def scene(world: NodeWorld) -> None:
         stubborn = shell(

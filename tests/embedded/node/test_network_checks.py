@@ -2,13 +2,21 @@
 
 import asyncio
 import socket
+import ssl
 from collections.abc import Awaitable, Callable
 from concurrent import futures
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
 
 from embedded.node.pod_shapes import build_pod, container
 from heliostat.embedded.node import http_get
@@ -170,6 +178,34 @@ def test_where_a_redirect_leads_is_told() -> None:
             return await http_get.get(connect, {"port": port}, build_pod().spec.containers[0], "127.0.0.1")
 
     assert asyncio.run(run()) == http_get.Answered(301, "https://other.invalid/x")
+
+
+def test_over_https_nobody_checks_the_certificate(tmp_path: Path) -> None:
+    async def run() -> http_get.Answered:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(_self_signed(tmp_path / "pair.pem"))
+        server = await asyncio.start_server(_secure_reply, "127.0.0.1", 0, ssl=context)
+        async with server:
+            action = {"port": server.sockets[0].getsockname()[1], "scheme": "HTTPS"}
+            return await http_get.get(connect, action, build_pod().spec.containers[0], "127.0.0.1")
+
+    assert asyncio.run(run()) == http_get.Answered(200)
+
+
+async def _secure_reply(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    await answering(reply("200 OK"))(reader, writer)
+    writer.close()
+
+
+def _self_signed(path: Path) -> Path:
+    """A key and a certificate of nobody, in one file."""
+    key, name = ec.generate_private_key(ec.SECP256R1()), x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "nobody")])
+    builder = x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+    now = datetime.now(UTC)
+    certificate = builder.not_valid_before(now).not_valid_after(now + timedelta(hours=1)).sign(key, SHA256())
+    private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    path.write_bytes(private + certificate.public_bytes(Encoding.PEM))
+    return path
 
 
 # gRPC, against the real library

@@ -1,7 +1,8 @@
 """Controllers may die at any moment: kill -9, again and again, while Jobs run; every Job gets exactly its Pods.
 
-The API server is a process of its own and lives on. Each life of the controllers is killed one second after it has
-begun to work (and not before it has done some work: the machine may be busy), and the next begins at once.
+The API server is a process of its own and lives on. Alone or elected, each life of the controllers is killed one second
+after it has begun to work (and not before it has done some work: the machine may be busy), and the next begins at once.
+On the clock, whoever has the turn dies at every full second, whether or not it came to do anything.
 """
 
 import asyncio
@@ -16,6 +17,7 @@ import msgspec
 import pytest
 
 from embedded.processes.running import PATIENCE, ControllersProcess, ServerProcess
+from embedded.processes.stand_bys import StandBys
 from testing.test_apiserver import client_context
 
 JOBS = 200
@@ -28,6 +30,10 @@ FLAGS = ("--simulated-nodes=3", "--log-level=error")
 # Alone: the start waits out what the dead one sent. Elected: three stand in line, and a killed leader's lease expires.
 ALONE = ("--no-leader-elect", "--request-seconds=1")
 ELECTED = ("--lease-seconds=4", "--renew-seconds=3", "--retry-seconds=0.4", "--request-seconds=0.9")
+# On the clock: six stand by. The next waits the deadline and fills its caches; what is left of the second is work.
+STANDING_BY = ("--request-seconds=0.3",)
+STAND_BYS = 6
+CLOCK_SECONDS = 300  # until when all must be done; a machine that is not busy needs less than a tenth of it
 
 Kill: TypeAlias = "Callable[[Path, ServerProcess, Observed], Awaitable[int]]"
 
@@ -138,6 +144,21 @@ async def kill_the_leader(folder: Path, server: ServerProcess, observed: Observe
             kills += 1
 
 
+async def kill_at_every_full_second(folder: Path, server: ServerProcess, observed: Observed) -> int:
+    """By the clock alone: a second begins when it begins, however late the kill before was."""
+    kills = 0
+    with StandBys(folder, server.kubeconfig, *FLAGS, *STANDING_BY, size=STAND_BYS) as stand_bys:
+        begun = asyncio.get_running_loop().time()
+        for second in range(1, CLOCK_SECONDS):
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout_at(begun + second):
+                    await observed.all_finished.wait()
+                    assert kills > second / 2, f"in {second - kills} of {second} seconds there was nobody to kill"
+                    return kills
+            kills += stand_bys.kill_holder() is not None
+    raise AssertionError(f"{len(observed.finished)} of {JOBS} Jobs finished in {CLOCK_SECONDS} s")
+
+
 class Line:
     """Three processes, one of which leads."""
 
@@ -169,11 +190,8 @@ class Line:
     "kill",
     [
         pytest.param(kill_one_after_the_other, id="alone"),
-        pytest.param(
-            kill_the_leader,
-            id="elected",
-            marks=pytest.mark.soak,
-        ),
+        pytest.param(kill_the_leader, id="elected", marks=pytest.mark.soak),
+        pytest.param(kill_at_every_full_second, id="on-the-clock", marks=pytest.mark.soak),
     ],
 )
 def test_every_job_gets_exactly_its_pods_though_controllers_die_every_second(tmp_path: Path, kill: Kill) -> None:

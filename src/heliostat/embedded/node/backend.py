@@ -12,7 +12,7 @@ import time
 from ipaddress import IPv4Address, ip_address
 
 from heliostat.embedded.node.commands import attach_to, run_command
-from heliostat.embedded.node.http_exchange import NoHttpError, exchange
+from heliostat.embedded.node.http_exchange import NoHttpError, build_own_root, exchange
 from heliostat.embedded.node.log_files import LogChunks, LogFiles
 from heliostat.embedded.node.log_lines import LogWriter, build_wanted
 from heliostat.embedded.node.network.namespaces import network_of
@@ -83,19 +83,19 @@ class LocalBackend:
 
     async def proxy(self, proxied: Proxied, request: Request) -> Answer:
         if not proxied.path and not request.path.endswith("/"):
-            return Response(301, b"", "", headers=(("Location", f"{request.path}/"),))
-        writer = None
+            return Response(301, b"", "", headers=(("Location", build_own_root(request)),))
         try:
             async with asyncio.timeout(DIAL_SECONDS):
                 reader, writer = await self._dial(proxied)
+        except (OSError, TimeoutError) as error:
+            raise _unreachable(f"dial tcp {proxied.address}:{proxied.port}: {_reason(error)}") from None
+        try:
             return await exchange(reader, writer, proxied, request)
-        except (OSError, NoHttpError, TimeoutError) as error:
-            why = str(error) if isinstance(error, NoHttpError) else _dialed(proxied, error)
-            raise RefusedError(503, "ServiceUnavailable", f"error trying to reach service: {why}") from None
-        finally:
-            if writer is not None and writer.is_closing():
-                with contextlib.suppress(OSError):
-                    await writer.wait_closed()
+        except BaseException as error:
+            writer.transport.abort()
+            if isinstance(error, (OSError, NoHttpError)):
+                raise _unreachable(str(error)) from None
+            raise
 
     async def proxy_node(self, node: JsonObject, path: str, request: Request) -> Answer:  # noqa: ARG002
         """Of what a kubelet serves, only whether it is well."""
@@ -193,8 +193,8 @@ async def _send(connection: socket.socket, stream: Duplex) -> None:
         connection.shutdown(socket.SHUT_WR)
 
 
-def _dialed(proxied: Proxied, error: Exception) -> str:
-    return f"dial tcp {proxied.address}:{proxied.port}: {_reason(error)}"
+def _unreachable(why: str) -> RefusedError:
+    return RefusedError(503, "ServiceUnavailable", f"error trying to reach service: {why}")
 
 
 def _reason(error: Exception) -> str:

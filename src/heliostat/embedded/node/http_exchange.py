@@ -84,6 +84,15 @@ def build_target(proxied: Proxied, request: Request) -> str:
     path = "/" + proxied.path.lstrip("/")
     if request.path.endswith("/") and not path.endswith("/"):
         path += "/"
+    return _url(path, request)
+
+
+def build_own_root(request: Request) -> str:
+    """Where a client is sent that asks for nothing in particular: relative links need the slash."""
+    return _url(f"{request.path}/", request)
+
+
+def _url(path: str, request: Request) -> str:
     query = urlencode(request.query, doseq=True)
     return quote(path, safe="/:@!$&'()*+,;=~") + (f"?{query}" if query else "")
 

@@ -140,9 +140,12 @@ class Link:
         value: T = read_value(content, type_)
         return value
 
+    def abort(self) -> None:
+        self._writer.transport.abort()
+
     async def close(self) -> None:
         """At once: what is not sent by now is not wanted."""
-        self._writer.transport.abort()
+        self.abort()
         try:
             await self._writer.wait_closed()
         except ConnectionError:

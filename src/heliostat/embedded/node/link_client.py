@@ -8,7 +8,6 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from functools import partial
 from pathlib import Path
 from typing import Self
 
@@ -46,6 +45,7 @@ from heliostat.embedded.server.node_backend import (
 )
 from heliostat.kube.jsontree import JsonObject
 
+_BEGIN_SECONDS = 30.0
 _LEFT = "the node went away in the middle"
 
 
@@ -131,7 +131,7 @@ async def _build_answer(head: Answered | Refused, link: Link) -> Answer:
     if isinstance(head, Refused):
         raise RefusedError(head.code, head.reason, head.message)
     if head.is_upgrade:
-        return Upgrade(converse=partial(_pass_on, link), headers=head.headers, status=head.status)
+        return Upgrade(converse=_Switched(link).converse, headers=head.headers, status=head.status)
     chunks = _Chunks(link)
     if not head.is_whole:
         return Stream(chunks, head.status, head.content_type, head.headers)
@@ -139,14 +139,22 @@ async def _build_answer(head: Answered | Refused, link: Link) -> Answer:
     return Response(head.status, body, head.content_type, headers=head.headers)
 
 
-async def _pass_on(link: Link, wire: Wire) -> None:
-    async def receive() -> bytes:
-        return await wire.receive() or b""
+class _Switched:
+    """A connection that was handed over; nobody may come for it, when its client was refused or is gone."""
 
-    try:
-        await _Conversation(link, receive, wire.send).run()
-    finally:
-        await link.close()
+    def __init__(self, link: Link) -> None:
+        self._link = link
+        self._waiting = asyncio.get_running_loop().call_later(_BEGIN_SECONDS, link.abort)
+
+    async def converse(self, wire: Wire) -> None:
+        async def receive() -> bytes:
+            return await wire.receive() or b""
+
+        self._waiting.cancel()
+        try:
+            await _Conversation(self._link, receive, wire.send).run()
+        finally:
+            await self._link.close()
 
 
 class _Chunks:

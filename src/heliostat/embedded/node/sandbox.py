@@ -244,7 +244,11 @@ async def _connect(directory: Path, pid: int) -> Sandbox:
         os.close(place)
     connection.setblocking(False)
     sandbox = Sandbox(directory, pid, connection)
-    await sandbox.listen()
+    try:
+        await sandbox.listen()
+    except BaseException:
+        await sandbox.close()
+        raise
     return sandbox
 
 

@@ -91,6 +91,7 @@ def join_control_groups(order: Order) -> None:
 
 def keep_only(*descriptors: int) -> None:
     """In a forked child: what it has of the shim's are pipes and sockets of others, which wait for their last copy."""
+    signal.set_wakeup_fd(-1)
     first = 3
     for descriptor in sorted(set(descriptors)):
         os.closerange(first, descriptor)
