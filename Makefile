@@ -10,7 +10,7 @@ UV     := $(shell command -v uv 2>/dev/null || echo $(BIN)/uv)
 export UV_PYTHON_DOWNLOADS = never
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick check format conformance-real conformance-record sim replay soak bench snapshots reference deploy-manifests schemas clean
+.PHONY: help demo test quick check format conformance-real conformance-record sim replay e2e soak bench snapshots reference deploy-manifests schemas clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -50,6 +50,9 @@ sim: $(READY) ## simulate controllers under faults: a crash at every call, and S
 
 replay: $(READY) ## see a finding of the simulator again: make replay CASE=jobs SEED=7 [FAULTS='[…]']
 	PYTHONPATH=tests $(BIN)/python -m simulation replay --case $(CASE) --seed $(SEED) --faults '$(FAULTS)'
+
+e2e: $(READY) ## real Ray on this machine, by section: make e2e [S=autoscaler]
+	HELIOSTAT_E2E=1 $(BIN)/pytest -q tests/e2e $(if $(S),-k $(S))
 
 soak: $(READY) ## kill the server 500 times in the middle of writes, with longer laws
 	HELIOSTAT_KILLS=500 $(BIN)/pytest -q tests/embedded/test_server_kill.py tests/embedded/storage/test_kill.py
