@@ -21,18 +21,19 @@ from heliostat.runtime.logs import Log
 from heliostat.runtime.process import FAILED, STOPPED, ProcessSettings, Work, Workplace, run_process
 from heliostat.testing import ApiServer, api_server_in_thread
 
-REQUEST_SECONDS = 0.5
+REQUEST_SECONDS = 0.5  # how long one that works alone waits first
+PATIENT_SECONDS = 4.0  # of requests that have to succeed, on a busy machine too
 LEASE_SETTINGS = LeaseSettings(
     namespace="kube-system",
     name="work",
     identity="me",
-    lease_seconds=5.0,
-    renew_deadline_seconds=4.0,
+    lease_seconds=15.0,
+    renew_deadline_seconds=10.0,
     retry_seconds=0.2,
-    request_seconds=REQUEST_SECONDS,
+    request_seconds=PATIENT_SECONDS,
 )
 ALONE = ProcessSettings(request_seconds=REQUEST_SECONDS)
-ELECTED = ProcessSettings(request_seconds=REQUEST_SECONDS, lease=LEASE_SETTINGS)
+ELECTED = ProcessSettings(request_seconds=PATIENT_SECONDS, lease=LEASE_SETTINGS)
 both = pytest.mark.parametrize("settings", [ALONE, ELECTED], ids=["alone", "elected"])
 
 
@@ -62,7 +63,7 @@ def play(
 
 
 def client_of(place: Workplace) -> Client:
-    return Client(place.transport, clock=time.monotonic, request_seconds=REQUEST_SECONDS, fence=place.fence)
+    return Client(place.transport, clock=time.monotonic, request_seconds=PATIENT_SECONDS, fence=place.fence)
 
 
 @both

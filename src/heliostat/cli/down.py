@@ -27,6 +27,14 @@ def run(arguments: list[str]) -> int:
     return 0
 
 
+def _is_running(pid: int) -> bool:
+    """A process that has ended and waits for its parent does not run."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
 def stop(state: State) -> bool:
     """Whether there was anything to stop."""
     status = state.read_status()
@@ -34,7 +42,7 @@ def stop(state: State) -> bool:
         return False
     os.kill(status.pid, signal.SIGTERM)
     deadline = time.monotonic() + STOP_SECONDS
-    while state.is_locked():
+    while state.is_locked() or _is_running(status.pid):
         if time.monotonic() > deadline:
             raise CommandError(f"the supervisor (PID {status.pid}) does not end; see {state.logs}", 1)
         time.sleep(0.05)
