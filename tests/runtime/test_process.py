@@ -176,4 +176,4 @@ def test_who_leads_may_write_and_gives_the_lease_back(server: ApiServer) -> None
 
 def test_a_lease_that_counts_on_another_deadline_is_a_mistake() -> None:
     with pytest.raises(ValueError, match="another deadline"):
-        ProcessSettings(lease=LEASE_SETTINGS, request_seconds=4.0)
+        ProcessSettings(lease=LEASE_SETTINGS, request_seconds=PATIENT_SECONDS + 1)
