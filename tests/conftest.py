@@ -1,6 +1,6 @@
 """Settings for all tests. Laws run without a time limit per example, and in CI with examples that never change.
 
-Tests marked ``soak`` take minutes; only ``make soak`` has them.
+Tests marked ``soak`` or ``e2e`` take minutes; only ``make soak`` and ``make e2e`` have them.
 """
 
 import os
@@ -13,8 +13,11 @@ settings.register_profile("ci", settings.get_profile("default"), derandomize=Tru
 settings.load_profile("ci" if os.environ.get("CI") else "default")
 
 
+_ASKED_FOR = {"soak": "HELIOSTAT_SOAK", "e2e": "HELIOSTAT_E2E"}
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if "HELIOSTAT_SOAK" not in os.environ:
-        long = [item for item in items if item.get_closest_marker("soak")]
-        config.hook.pytest_deselected(items=long)
-        items[:] = [item for item in items if item not in long]
+    unasked = [marker for marker, variable in _ASKED_FOR.items() if variable not in os.environ]
+    long = [item for item in items if any(item.get_closest_marker(marker) for marker in unasked)]
+    config.hook.pytest_deselected(items=long)
+    items[:] = [item for item in items if item not in long]

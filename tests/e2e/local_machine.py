@@ -26,18 +26,28 @@ needs_local_machine = [
 
 
 class LocalMachine:
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, program: str = HELIOSTAT) -> None:
         self.state = State(path)
+        self.program = program
         self.environment = os.environ | {"HELIOSTAT_STATE": str(path), "KUBECONFIG": str(self.state.kubeconfig)}
 
     def heliostat(self, *arguments: str, seconds: float = 300.0) -> "subprocess.CompletedProcess[str]":
         return subprocess.run(
-            [HELIOSTAT, *arguments], env=self.environment, capture_output=True, text=True, timeout=seconds, check=False
+            [self.program, *arguments],
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=seconds,
+            check=False,
         )
 
     def start(self, *arguments: str) -> "subprocess.Popen[str]":
         return subprocess.Popen(
-            [HELIOSTAT, *arguments], env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+            [self.program, *arguments],
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
         )
 
     def kubectl(self, *arguments: str, seconds: float = 120.0) -> str:
@@ -63,19 +73,19 @@ class LocalMachine:
         return "\n".join(f"== {path.name}\n{path.read_text()[-3000:]}" for path in found)
 
 
-def wait_for(look: Callable[[], T], seconds: float) -> T:
+def wait_for(look: Callable[[], T], seconds: float, *, every: float = 0.1) -> T:
     """What it finds as soon as that is true."""
     deadline = time.monotonic() + seconds
     while not (found := look()):
         assert time.monotonic() < deadline, f"nothing within {seconds} s"
-        time.sleep(0.1)
+        time.sleep(every)
     return found
 
 
 @contextmanager
-def local_machine(path: Path) -> Iterator[LocalMachine]:
+def local_machine(path: Path, program: str = HELIOSTAT) -> Iterator[LocalMachine]:
     """Whatever happens, nothing of it is left: no process, no mount, no file."""
-    machine = LocalMachine(path)
+    machine = LocalMachine(path, program)
     try:
         yield machine
     finally:

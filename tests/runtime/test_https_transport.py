@@ -281,7 +281,10 @@ def test_what_is_sent_is_what_was_asked_for_and_no_more() -> None:
             async with transport_to(connection, user_agent="tester") as transport:
                 query = (("labelSelector", "a in (b,c),d"), ("limit", "5"))
                 await transport.send(Call(method="GET", path="/api/a b?#%/system:x", query=query), LONG)
-                await transport.send(Call(method="PATCH", path="/y", body=b"{}", content_type="text/x"), LONG)
+                own = (("X-Of-The-Service", "for it"),)
+                await transport.send(
+                    Call(method="PATCH", path="/y", body=b"{}", content_type="text/x", headers=own), LONG
+                )
             get, patch = server.asked
             assert get.line == (
                 "GET /clusters/c-1/api/a%20b%3F%23%25/system:x?labelSelector=a+in+%28b%2Cc%29%2Cd&limit=5 HTTP/1.1"
@@ -297,6 +300,7 @@ def test_what_is_sent_is_what_was_asked_for_and_no_more() -> None:
                 "User-Agent: tester",
             ]
             assert "Content-Type: text/x" in patch.head
+            assert "X-Of-The-Service: for it" in patch.head
             assert patch.body == b"{}"
 
     run(test())

@@ -25,6 +25,10 @@ from heliostat.runtime.transport import Call
 
 def run(arguments: list[str]) -> int:
     options = _parse(arguments)
+    if options.gone:
+        from heliostat.cli.gone_pods import show_gone_pods
+
+        return show_gone_pods(options)
     return run_on_cluster(options, lambda cluster: _get(cluster, options))
 
 
@@ -42,6 +46,9 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         "-o", "--output", choices=("table", "wide", "yaml", "json", "name"), default="table", help="default: table"
     )
     parser.add_argument("--kinds", action="store_true", help="list the kinds that the cluster serves")
+    parser.add_argument(
+        "--gone", action="store_true", help="Pods that no longer are, as the local node kept them; of one, its timeline"
+    )
     add_cluster_flags(parser)
     options = parser.parse_args(arguments)
     if options.kind and "/" in options.kind:

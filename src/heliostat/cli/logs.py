@@ -18,6 +18,10 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 def run(arguments: list[str]) -> int:
     options = _parse(arguments)
+    if options.gone:
+        from heliostat.cli.gone_pods import show_gone_log
+
+        return show_gone_log(options)
     return run_on_cluster(options, lambda cluster: _show(cluster, options))
 
 
@@ -34,8 +38,12 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--tail", type=_count, metavar="N", help="only the last N lines")
     parser.add_argument("--since", type=_duration, metavar="AGE", help="only what is younger, such as 30s, 5m or 2h")
     parser.add_argument("--timestamps", action="store_true", help="begin each line with its time")
+    parser.add_argument("--gone", action="store_true", help="of a Pod that no longer is, as the local node kept it")
     add_cluster_flags(parser)
-    return parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    if options.gone and options.follow:
+        raise CommandError("a Pod that is gone writes nothing any more: leave out --follow, or --gone")
+    return options
 
 
 async def _show(cluster: Cluster, options: argparse.Namespace) -> int:

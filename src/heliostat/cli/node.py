@@ -9,6 +9,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from heliostat.cli.errors import CommandError
+from heliostat.cli.local_nodes import add_local_node_flags
 from heliostat.cli.open_files import allow_many_open_files
 from heliostat.embedded.node.images import ImageTableError
 from heliostat.embedded.node.network.wiring import Networks
@@ -16,7 +17,7 @@ from heliostat.embedded.node.program import LocalNode, LocalNodeOptions, dns_add
 from heliostat.embedded.node.workbench import NodeFacts
 from heliostat.local.first_life import is_first_life
 from heliostat.local.images import load_images
-from heliostat.local.machine import build_machine
+from heliostat.local.machine import NodeWishes, build_local_machines
 from heliostat.runtime.connection import AccessError, Connection
 from heliostat.runtime.health_server import HealthServerError
 from heliostat.runtime.kubeconfig import find_connection
@@ -49,7 +50,8 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--kubeconfig", type=Path, help="how to reach the API server (KUBECONFIG or ~/.kube/config)")
     parser.add_argument("--context", default="", help="the context of the kubeconfig (its current one)")
     parser.add_argument("--state", type=Path, default=Path(".heliostat-node"), help="where Pods live (.heliostat-node)")
-    parser.add_argument("--name", default="", help="the node's name (the machine's)")
+    parser.add_argument("--name", default="", help="the node's name (the machine's); further nodes are NAME-1, NAME-2…")
+    add_local_node_flags(parser)
     parser.add_argument("--images", type=Path, metavar="FILE", help="what image names stand for, before our own table")
     parser.add_argument("--strict", action="store_true", help="promise no more than the machine has")
     parser.add_argument("--socket", type=Path, metavar="PATH", help="serve logs, exec and ports to the API server here")
@@ -59,16 +61,24 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
 
 
 def _node_options(options: argparse.Namespace) -> LocalNodeOptions:
-    machine = build_machine(options.name, strict=options.strict)
+    machines = build_local_machines(
+        NodeWishes(
+            name=options.name,
+            count=options.nodes,
+            is_strict=options.strict,
+            resources=options.node_resources,
+            labels=options.node_labels,
+        )
+    )
     networks = Networks()
     server = urlsplit(_connect(options).server)
     return LocalNodeOptions(
         directory=options.state.absolute(),
-        machine=machine,
+        machines=machines,
         facts=NodeFacts(
-            host_address=machine.address,
+            host_address=machines[0].address,
             dns_address=str(dns_address_of(networks)),
-            allocatable=machine.capacity,
+            allocatable=machines[0].capacity,
             images=load_images(options.images),
             hidden=(str(options.state.absolute().parent),),
         ),

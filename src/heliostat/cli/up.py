@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 from heliostat.cli.errors import CommandError
+from heliostat.cli.local_nodes import add_local_node_flags, build_local_node_flags
 from heliostat.local.assembly import LocalOptions, build_supervisor
 from heliostat.local.state import State, StateError, default_state, open_state
 
@@ -45,6 +46,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("--images", type=Path, metavar="FILE", help="what image names stand for, before our own table")
     parser.add_argument("--strict", action="store_true", help="promise Pods no more than the machine has")
+    add_local_node_flags(parser)
     parser.add_argument("--foreground", action="store_true", help="stay here and stop at Ctrl-C")
     return parser.parse_args(arguments)
 
@@ -113,6 +115,7 @@ def _supervise(state: State, options: argparse.Namespace) -> int:
         port=options.port,
         images=options.images.absolute() if options.images is not None else None,
         strict=options.strict,
+        node_flags=build_local_node_flags(options),
     )
 
     async def work() -> None:

@@ -9,7 +9,7 @@ from heliostat.desired.context import BuildContext, build_owned
 from heliostat.desired.names import check_name
 from heliostat.kube.plan import Random
 
-_TOKEN_KEY = "auth_token"  # noqa: S105 - the name of a key
+TOKEN_KEY = "auth_token"  # noqa: S105 - the name of a key
 _TOKEN_VOLUME = "ray-token"  # noqa: S105 - the name of a volume
 _TOKEN_BYTES = 32
 
@@ -20,7 +20,7 @@ def build_auth_secret(context: BuildContext) -> JsonObject | None:
     if options is None or options.mode == "disabled" or options.secret_name or options.enable_k8s_token_auth:
         return None
     secret = build_owned(context, "v1", "Secret", check_name(context.name), {labels.CLUSTER: context.name})
-    secret["stringData"] = {_TOKEN_KEY: Random(_TOKEN_BYTES)}
+    secret["stringData"] = {TOKEN_KEY: Random(_TOKEN_BYTES)}
     return secret
 
 
@@ -36,7 +36,7 @@ def authenticate(container: JsonObject, spec: RayClusterSpec, cluster_name: str)
             add_mount(container, {"name": _TOKEN_VOLUME, "mountPath": path, "readOnly": True})
         return
     secret = spec.auth_options.secret_name or check_name(cluster_name)
-    reference = {"secretKeyRef": {"name": secret, "key": _TOKEN_KEY}}
+    reference = {"secretKeyRef": {"name": secret, "key": TOKEN_KEY}}
     append_env_if_absent(container, {"name": "RAY_AUTH_TOKEN", "valueFrom": reference})
 
 

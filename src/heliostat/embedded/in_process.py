@@ -46,7 +46,7 @@ class InProcessTransport:
         query: dict[str, list[str]] = {}
         for name, value in call.query:
             query.setdefault(name, []).append(value)
-        headers = {"accept": call.accept}
+        headers = {"accept": call.accept, **{name.lower(): value for name, value in call.headers}}
         if call.body:
             headers["content-type"] = call.content_type
         return Request(

@@ -30,6 +30,7 @@ class LocalOptions(Struct, frozen=True, kw_only=True):
     images: Path | None = None
     strict: bool = False
     operator_flags: tuple[str, ...] = ()
+    node_flags: tuple[str, ...] = ()
 
 
 def build_supervisor(state: State, options: LocalOptions) -> Supervisor:
@@ -77,6 +78,7 @@ def _node_arguments(state: State, options: LocalOptions) -> tuple[str, ...]:
         f"--socket={state.node_socket}",
         *((f"--images={options.images}",) if options.images is not None else ()),
         *(("--strict",) if options.strict else ()),
+        *options.node_flags,
     )
 
 

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from heliostat.kube.jsontree import JsonObject
 from heliostat.kube.resource_types import ResourceType
+from heliostat.local.cluster_token import fetch_token
 from heliostat.local.progress import ClusterView, is_cluster_ready, view_cluster
 from heliostat.local.service_dashboard import ServiceDashboard
 from heliostat.local.session import Session
@@ -88,7 +89,8 @@ async def run_job(
     service = head.get("serviceName")
     if not service:
         raise RunError(f"RayCluster {cluster['metadata']['name']} has no head service yet")
-    jobs = Jobs(ServiceDashboard(session.transport, cluster["metadata"]["namespace"], service))
+    token = await fetch_token(session, cluster)
+    jobs = Jobs(ServiceDashboard(session.transport, cluster["metadata"]["namespace"], service, token))
     await _wait_for_dashboard(jobs)
     package = await asyncio.to_thread(build_package, working_directory)
     await _patiently(lambda: jobs.upload(package.name, package.content))

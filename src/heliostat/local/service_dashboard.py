@@ -1,4 +1,7 @@
-"""The dashboard of a RayCluster through the API server's service proxy: no port has to be open anywhere."""
+"""The dashboard of a RayCluster through the API server's service proxy: no port has to be open anywhere.
+
+The cluster's own token goes in a header of Ray's: ``Authorization`` is between us and the API server.
+"""
 
 from heliostat.ray.jobs import DashboardError
 from heliostat.runtime.errors import ApiError, RefusedError
@@ -6,15 +9,18 @@ from heliostat.runtime.transport import Call, Transport
 
 _SECONDS = 60.0
 PORT_NAME = "dashboard"
+_TOKEN_HEADER = "X-Ray-Authorization"  # noqa: S105 - the name of a header
 
 
 class ServiceDashboard:
-    def __init__(self, transport: Transport, namespace: str, service: str) -> None:
+    def __init__(self, transport: Transport, namespace: str, service: str, token: str = "") -> None:
         self._transport = transport
+        self._headers = ((_TOKEN_HEADER, f"Bearer {token}"),) if token else ()
         self._base = f"/api/v1/namespaces/{namespace}/services/{service}:{PORT_NAME}/proxy"
 
     async def request(self, method: str, path: str, body: bytes = b"", content_type: str = "application/json") -> bytes:
-        call = Call(method=method, path=f"{self._base}{path}", body=body, content_type=content_type)
+        path = f"{self._base}{path}"
+        call = Call(method=method, path=path, body=body, content_type=content_type, headers=self._headers)
         try:
             reply = await self._transport.send(call, _SECONDS)
         except ApiError as error:

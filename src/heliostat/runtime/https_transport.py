@@ -115,6 +115,7 @@ class HttpsTransport:
         if proof.authorization is not None:
             headers["Authorization"] = proof.authorization.reveal()
         headers.extend(self._connection.impersonation)
+        headers.extend(call.headers)
         return headers
 
     def _build_tls(self, certificate: Certificate | None) -> ssl.SSLContext:

@@ -20,6 +20,7 @@ class Call(Struct, frozen=True, kw_only=True):
     body: bytes = b""
     content_type: str = JSON
     accept: str = JSON
+    headers: tuple[tuple[str, str], ...] = ()  # for who stands behind the server: a proxied service
 
     @property
     def is_write(self) -> bool:

@@ -52,6 +52,7 @@ def open_turn(path: Path) -> Iterator[Turn]:
     try:
         file = path.open("a+b")
     except OSError as error:
-        raise TurnFileError(f"{path} cannot be used as a lock: {error.strerror or error}") from None
+        why = error.strerror or error
+        raise TurnFileError(f"{path} cannot be used as a lock: {why}; name a file that can be written") from None
     with file:
         yield Turn(file)

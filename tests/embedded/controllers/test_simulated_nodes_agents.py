@@ -239,3 +239,22 @@ def test_chance_is_even_and_depends_on_seed_pod_restart_and_stage() -> None:
     ]
     assert len({drawn[0], drawn[1], *others}) == 5
     assert jitter_of(pods[0], 0, "seed")("start") == drawn[0]
+
+
+def test_a_node_that_comes_back_with_other_resources_says_so_once() -> None:
+    farm = Farm()
+    farm.beat()
+    _allocate(farm, {"example.com/made-up": "1"})
+    larger = Simulation(build_machines(1, capacity={"cpu": "64", "nvidia.com/gpu": "2"}))
+    farm.nodes = SimulatedNodeAgents(farm.world.caches, larger)
+    farm.beat()
+    found = farm.world.one("Node")["status"]["allocatable"]
+    assert (found["cpu"], found["nvidia.com/gpu"], found["example.com/made-up"]) == ("64", "2", "1")
+    _allocate(farm, {"cpu": "1"})
+    farm.beat()
+    assert farm.world.one("Node")["status"]["allocatable"]["cpu"] == "1"
+
+
+def _allocate(farm: Farm, resources: dict[str, str]) -> None:
+    """By hand."""
+    farm.world.change(NODE_REF, status={"allocatable": resources})

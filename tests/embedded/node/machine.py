@@ -53,7 +53,7 @@ class Node:
         )
         options = LocalNodeOptions(
             directory=self._directory,
-            machine=machine,
+            machines=(machine,),
             facts=facts,
             api_server=("127.0.0.1", int(self._server.address.rpartition(":")[2])),
             socket=self._socket,

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from heliostat.embedded.controllers.nodes.machines import build_machines
+from heliostat.embedded.controllers.nodes.machines import DEFAULT_CAPACITY, build_machines
 from heliostat.embedded.node.ending import end_all_pods
 from heliostat.embedded.node.images import Image
 from heliostat.embedded.node.program import LocalNode, LocalNodeOptions
@@ -26,7 +26,8 @@ T = TypeVar("T")
 
 
 class NodeWorld:
-    def __init__(self, server: ApiServer, directory: Path) -> None:
+    def __init__(self, server: ApiServer, directory: Path, nodes: int = 1) -> None:
+        self._nodes = nodes
         self.server = server
         self.directory = directory
         self.problems: list[tuple[str, Exception]] = []
@@ -37,13 +38,13 @@ class NodeWorld:
     # the node
 
     async def start_node(self) -> None:
-        machine = build_machines(1)[0]
+        machines = build_machines(self._nodes)
         facts = NodeFacts(
-            host_address=machine.address, dns_address="10.96.0.10", allocatable=machine.capacity, images=IMAGES
+            host_address=machines[0].address, dns_address="10.96.0.10", allocatable=DEFAULT_CAPACITY, images=IMAGES
         )
         port = int(self.server.address.rpartition(":")[2])
         options = LocalNodeOptions(
-            directory=self.directory, machine=machine, facts=facts, api_server=("127.0.0.1", port)
+            directory=self.directory, machines=machines, facts=facts, api_server=("127.0.0.1", port)
         )
         self._transport = HttpsTransport(find_connection({}, self.server.kubeconfig, ""), "node")
         node = LocalNode(self._transport, options, on_problem=lambda what, error: self.problems.append((what, error)))
@@ -105,6 +106,12 @@ class NodeWorld:
         found = await self._until(events, lambda found: any(part in event["note"] for event in found))
         return next(event for event in found if part in event["note"])
 
+    async def until_true(self, test: Callable[[], bool]) -> None:
+        async def look() -> bool:
+            return test()
+
+        await self._until(look, bool)
+
     def log(self, pod: Tree, container: str = "c", attempt: int = 0) -> list[str]:
         path = self.directory / "pods" / pod["metadata"]["uid"] / "logs" / container / f"{attempt}.log"
         return [line.split(" ", 3)[3] for line in path.read_text().splitlines()] if path.exists() else []
@@ -129,9 +136,9 @@ class NodeWorld:
 
 
 @asynccontextmanager
-async def node_world(directory: Path) -> AsyncIterator[NodeWorld]:
+async def node_world(directory: Path, nodes: int = 1) -> AsyncIterator[NodeWorld]:
     async with ApiServer(controllers=True) as server:
-        world = NodeWorld(server, directory)
+        world = NodeWorld(server, directory, nodes)
         await world.start_node()
         try:
             yield world

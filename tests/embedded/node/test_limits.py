@@ -9,7 +9,13 @@ from hypothesis import strategies as st
 
 from embedded.node.pod_shapes import build_pod, container
 from heliostat.embedded.node.cgroups import FirstCgroups, SecondCgroups, find_cgroups
-from heliostat.embedded.node.limits import Limits, build_first_settings, build_limits, build_second_settings
+from heliostat.embedded.node.limits import (
+    Limits,
+    build_first_settings,
+    build_limits,
+    build_limits_of_all,
+    build_second_settings,
+)
 
 
 def limits(*, is_strict: bool = False, **resources: Any) -> Limits:
@@ -70,6 +76,22 @@ def second(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def test_all_pods_together_weigh_as_much_as_the_node_promises(first: Path) -> None:
+    assert build_limits_of_all({}) == Limits()
+    groups = find_cgroups(first, build_limits_of_all({"cpu": "16"}))
+    assert groups is not None
+    groups.make("run", Limits(cpu_shares=512))
+    assert (first / "cpu/heliostat/cpu.shares").read_text() == "16384"
+    assert (first / "cpu/heliostat/run/cpu.shares").read_text() == "512"
+
+
+def test_all_pods_together_have_their_weight_in_version_2(second: Path) -> None:
+    groups = find_cgroups(second, build_limits_of_all({"cpu": "16"}))
+    assert groups is not None
+    groups.make("run", Limits(memory=64))
+    assert (second / "heliostat/cpu.weight").read_text() == "625"
+
+
 def test_version_1_has_a_group_for_each_controller_that_limits_something(first: Path) -> None:
     groups = find_cgroups(first)
     assert isinstance(groups, FirstCgroups)
@@ -95,7 +117,7 @@ def test_version_2_has_one_group_and_hands_its_controllers_down(second: Path) ->
     ("text", "expected"), [("oom 3\noom_kill 1\n", True), ("oom 3\noom_kill 0\n", False), ("", False)]
 )
 def test_a_kill_for_memory_is_counted_by_the_kernel(second: Path, text: str, expected: bool) -> None:
-    groups = SecondCgroups(second)
+    groups = SecondCgroups(second, Limits())
     groups.make("run", Limits(memory=64))
     (second / "heliostat/run/memory.events").write_text(text)
     assert groups.was_killed_for_memory("run") is expected
@@ -109,7 +131,7 @@ def test_where_nothing_can_be_written_there_are_no_groups(tmp_path: Path) -> Non
 
 
 def test_a_group_that_is_not_there_is_gone_and_one_in_use_is_not(first: Path) -> None:
-    groups = FirstCgroups(first)
+    groups = FirstCgroups(first, Limits())
     assert groups.remove("run")
     groups.make("run", Limits(memory=64))  # its files stand for processes here: no directory with files goes
     assert not groups.remove("run")

@@ -33,7 +33,7 @@ ELECTED = ("--lease-seconds=4", "--renew-seconds=3", "--retry-seconds=0.4", "--r
 # On the clock: six stand by. The next waits the deadline and fills its caches; what is left of the second is work.
 STANDING_BY = ("--request-seconds=0.3",)
 STAND_BYS = 6
-CLOCK_SECONDS = 300  # until when all must be done; a machine that is not busy needs less than a tenth of it
+CLOCK_SECONDS = 300  # until when all must be done
 
 Kill: TypeAlias = "Callable[[Path, ServerProcess, Observed], Awaitable[int]]"
 

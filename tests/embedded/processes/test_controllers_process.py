@@ -92,6 +92,24 @@ def test_a_stand_by_stops_when_it_is_told_to(server: ServerProcess, tmp_path: Pa
         assert first.exit_code is None
 
 
+def test_of_those_that_take_turns_one_works_and_another_goes_on_when_it_is_killed(
+    server: ServerProcess, tmp_path: Path
+) -> None:
+    flags = (*ALONE, f"--turn-file={tmp_path / 'turn'}")
+    with HttpApi(server.kubeconfig) as api, ControllersProcess(tmp_path, server.kubeconfig, *flags, name="a") as first:
+        first.wait_answer("/readyz", 200)
+        with ControllersProcess(tmp_path, server.kubeconfig, *flags, name="b") as second:
+            second.wait_answer("/readyz", 500, "the work has not begun")
+            first.kill()
+            second.wait_answer("/readyz", 200)
+            seconds_to_a_replica_set(api, "after")
+            assert (tmp_path / "turn").read_text() == f"{second.pid}\n"
+            with ControllersProcess(tmp_path, server.kubeconfig, *flags, name="c") as third:
+                third.wait_answer("/readyz", 500, "the work has not begun")
+                assert third.stop() == 0
+            assert second.stop() == 0
+
+
 def test_a_leader_whose_lease_is_taken_ends_with_an_error(server: ServerProcess, tmp_path: Path) -> None:
     with (
         HttpApi(server.kubeconfig) as api,
@@ -173,6 +191,7 @@ def test_missing_rights_are_named(other: ApiServer, tmp_path: Path, flags: tuple
         (("--kubeconfig", "{kubeconfig}", "--lease-seconds=5"), 2, "must be longer than the renew deadline (10 s)"),
         (("--kubeconfig", "{kubeconfig}", "--request-seconds=6"), 2, "shorten requests or lengthen the lease"),
         (("--kubeconfig", "{kubeconfig}", "--no-leader-elect", "--request-seconds=0"), 2, "give more than 0"),
+        (("--kubeconfig", "{kubeconfig}", "--turn-file={folder}"), 2, "as a lock: Is a directory; name a file"),
         (("--kubeconfig", "{kubeconfig}", "--health-port=70000"), 2, "is not a port"),
         (("--kubeconfig", "{kubeconfig}", "--health-port={taken}"), 1, "choose another address"),
         (("--kubeconfig", "{kubeconfig}", "--log-level=loud"), 2, "is not a log level"),

@@ -1,4 +1,4 @@
-"""Pods of this node on the loop: what has run so far and what the API wants become the next steps and the status.
+"""Pods of our nodes on the loop: what has run so far and what the API wants become the next steps and the status.
 
 ``lifecycle.decide`` and ``statuses.build_status`` decide; steps are effects of the plan, carried out by the workbench.
 A step that fails is told in the Pod's status and tried again with the loop's back-off.
@@ -11,16 +11,16 @@ from msgspec import Struct
 
 from heliostat.embedded.node import lifecycle
 from heliostat.embedded.node.attendance import Attendance
-from heliostat.embedded.node.lifecycle import Decision, Release, Situation, Step, Stop
-from heliostat.embedded.node.pods import POD, NodePod, pods_of
+from heliostat.embedded.node.lifecycle import Decision, Dismantle, Release, Situation, Step, Stop
+from heliostat.embedded.node.own_pods import OwnPods
+from heliostat.embedded.node.pods import POD, NodePod
 from heliostat.embedded.node.statuses import Place, Trouble, build_status
 from heliostat.embedded.node.step_reports import build_failure_events, build_news, build_report, find_troubles
 from heliostat.embedded.node.workbench import Workbench
 from heliostat.kube.objects import Key
 from heliostat.kube.plan import Delete, Effect, Event, JsonObject, Plan, Ref, Stage, WriteStatus
-from heliostat.runtime.caches import Caches
 from heliostat.runtime.outcome import Outcome
-from heliostat.runtime.reconciler import Signal, Source, Subject, itself, signalled, subject_of
+from heliostat.runtime.reconciler import Signal, Source, Subject, signalled, subject_of
 
 STEP = "pod-step"
 
@@ -30,12 +30,14 @@ class StepOrder(Struct, frozen=True):
 
     pod: NodePod
     step: Step
+    status: JsonObject  # of the Pod, as it was decided on
 
 
 class _Remembered(Struct):
     """Only for this life of the node: what was reported, and what stands in the way."""
 
     reported: JsonObject | None = None
+    recorded: JsonObject | None = None  # what was written down for later
     troubles: dict[str, Trouble] = {}
     events: list[Event] = []  # to be told at the next look
     explained: set[str] = set()  # the runs of which it was told why they could not start
@@ -44,8 +46,8 @@ class _Remembered(Struct):
 class PodAgent:
     name = "kubelet"
 
-    def __init__(self, caches: Caches, node: str, bench: Workbench, attendance: Attendance) -> None:
-        self._pods = caches.of(pods_of(node))
+    def __init__(self, pods: OwnPods, bench: Workbench, attendance: Attendance) -> None:
+        self._pods = pods
         self._bench = bench
         self._attendance = attendance
         self._again = Signal()
@@ -53,7 +55,7 @@ class PodAgent:
         self._remembered: dict[str, _Remembered] = {}
 
     def sources(self) -> Sequence[Source]:
-        return (Source(self._again, signalled), Source(self._pods, itself))
+        return (Source(self._again, signalled), *self._pods.sources())
 
     def changed(self, uid: str) -> None:
         """Something happened to the Pod on this machine."""
@@ -83,6 +85,8 @@ class PodAgent:
         pod = self._pods.get(key)
         if pod is None:
             return Plan()
+        if self._pods.is_on_lost_node(pod):
+            return self._lose(pod)
         situation = self.observe(pod, now)
         decision = lifecycle.decide(situation)
         remembered = self._remembered.setdefault(pod.metadata.uid, _Remembered())
@@ -90,11 +94,16 @@ class PodAgent:
         due = self._due(pod, status, remembered)
         events, remembered.events = remembered.events, []
         return Plan(
-            stages=tuple(self._stages(pod, decision)),
+            stages=tuple(self._stages(pod, decision, status)),
             status=due,
             events=(*events, *build_news(situation, status if due is not None else {}, remembered.explained)),
             wake_after=decision.wake_after,
         )
+
+    def _lose(self, pod: NodePod) -> Plan:
+        """Its node has no power: nothing of it runs, and nobody is told."""
+        has_sandbox = self._bench.sandbox(pod.metadata.uid) is not None
+        return Plan(stages=(Stage("lose", (self._effect(pod, Dismantle(), {}),)),) if has_sandbox else ())
 
     def observe(self, pod: NodePod, now: float) -> Situation:
         uid = pod.metadata.uid
@@ -115,6 +124,7 @@ class PodAgent:
             return
         self._attendance.attend(pod, self._bench.runs(pod.metadata.uid))
         remembered = self._remembered.setdefault(pod.metadata.uid, _Remembered())
+        self._record(pod, remembered)
         troubles = find_troubles(outcome)
         remembered.events += build_failure_events(outcome)
         if any(isinstance(failure.action, WriteStatus) for failure in outcome.failures):
@@ -122,6 +132,12 @@ class PodAgent:
         if troubles != remembered.troubles:
             remembered.troubles = troubles
             self._again.send(key)
+
+    def _record(self, pod: NodePod, remembered: _Remembered) -> None:
+        status = remembered.reported
+        if status is not None and status is not remembered.recorded:
+            remembered.recorded = status
+            self._bench.record(pod, status)
 
     def _place(self, pod: NodePod, situation: Situation, remembered: _Remembered) -> Place:
         uid = pod.metadata.uid
@@ -142,8 +158,8 @@ class PodAgent:
         ref = Ref(POD.api_version, POD.kind, metadata.namespace, metadata.name)
         return WriteStatus(ref, metadata.uid, metadata.resource_version, status, "what runs has changed")
 
-    def _stages(self, pod: NodePod, decision: Decision) -> Iterable[Stage]:
-        effects = tuple(self._effect(pod, step) for step in decision.steps)
+    def _stages(self, pod: NodePod, decision: Decision, status: JsonObject) -> Iterable[Stage]:
+        effects = tuple(self._effect(pod, step, status) for step in decision.steps)
         if effects:
             yield Stage("steps", effects)
         if any(isinstance(step, Release) for step in decision.steps):
@@ -151,8 +167,8 @@ class PodAgent:
             ref = Ref(POD.api_version, POD.kind, metadata.namespace, metadata.name)
             yield Stage("forget", (Delete(ref, metadata.uid, "nothing of it is left", grace_seconds=0),), ("steps",))
 
-    def _effect(self, pod: NodePod, step: Step) -> Effect:
-        payload = {"order": StepOrder(pod, step)}
+    def _effect(self, pod: NodePod, step: Step, status: JsonObject) -> Effect:
+        payload = {"order": StepOrder(pod, step, status)}
         key = f"{pod.metadata.uid} {step}"
         is_repeated = isinstance(step, Stop) and self._attendance.is_stopping(step.id)
         report = build_report(step, is_repeated=is_repeated)

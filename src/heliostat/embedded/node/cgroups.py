@@ -40,12 +40,12 @@ class Cgroups(Protocol):
     def leave(self) -> None: ...  # nothing of ours stays, unless it is in use
 
 
-def find_cgroups(root: Path = ROOT) -> Cgroups | None:
-    """None: this machine does not let us limit anything."""
+def find_cgroups(root: Path = ROOT, of_all: Limits = Limits()) -> Cgroups | None:  # noqa: B008 - frozen
+    """None: this machine does not let us limit anything. ``of_all`` is for the group that holds all of ours."""
     if _has_memory(root / "cgroup.controllers"):
-        return SecondCgroups(root) if _can_write(root) else None
+        return SecondCgroups(root, of_all) if _can_write(root) else None
     if (root / "memory").is_dir() and _can_write(root / "memory") and _can_write(root / "cpu"):
-        return FirstCgroups(root)
+        return FirstCgroups(root, of_all)
     return None
 
 
@@ -67,14 +67,16 @@ def _can_write(directory: Path) -> bool:
 class FirstCgroups:
     """Version 1: a tree for each controller."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, of_all: Limits) -> None:
         self._root = root
+        self._of_all = build_first_settings(of_all)
 
     def make(self, id_: str, limits: Limits) -> Group:
         settings = build_first_settings(limits)
         for controller, values in settings.items():
             place = self._place(controller, id_)
             place.mkdir(parents=True, exist_ok=True)
+            _write(place.parent, self._of_all.get(controller, {}))
             _write(place, values)
         return Group(
             tuple(str(self._place(controller, id_) / "cgroup.procs") for controller in settings),
@@ -101,13 +103,15 @@ class FirstCgroups:
 class SecondCgroups:
     """Version 2: one tree, whose controllers are handed down level by level."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, of_all: Limits) -> None:
         self._root = root
+        self._of_all = build_second_settings(of_all)
 
     def make(self, id_: str, limits: Limits) -> Group:
         place = self._place(id_)
         place.parent.mkdir(exist_ok=True)
         self._hand_down()
+        _write(place.parent, self._of_all)
         place.mkdir(exist_ok=True)
         _write(place, build_second_settings(limits))
         return Group((str(place / "cgroup.procs"),), (Mount(str(place), str(self._root), is_read_only=True),))

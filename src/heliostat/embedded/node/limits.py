@@ -39,6 +39,15 @@ def build_limits(container: Container, *, is_strict: bool) -> Limits:
     )
 
 
+def build_limits_of_all(allocatable: Mapping[str, str]) -> Limits:
+    """What all Pods weigh together against the rest of the machine: as much as the node promises, as kubelets have it.
+
+    Without it the kernel would give them as much as one single process outside.
+    """
+    processors = _processors(allocatable.get("cpu"))
+    return Limits(cpu_shares=_shares(processors) if processors else 0)
+
+
 def _processors(amount: str | int | None) -> float:
     return Quantity.parse(amount).nano / _NANO if amount is not None else 0.0
 

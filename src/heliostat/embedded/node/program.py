@@ -1,4 +1,4 @@
-"""A local node as a program: its Node object, its Pods, their network and names, all on one loop.
+"""Local nodes as a program: their Node objects, their Pods, the network and names of these, all on one loop.
 
 Who runs it hands in the way to the server and a state directory. Pods outlive it: when it comes back it finds them.
 """
@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 import functools
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from ipaddress import IPv4Address
 from pathlib import Path
 
@@ -27,9 +27,10 @@ from heliostat.embedded.node.link_server import LinkServer
 from heliostat.embedded.node.memory_watch import MemoryWatch
 from heliostat.embedded.node.network.namespaces import NamespaceVisitor
 from heliostat.embedded.node.network.wiring import Networks, open_wiring
-from heliostat.embedded.node.pods import POD, pods_of
+from heliostat.embedded.node.own_pods import OwnPods
+from heliostat.embedded.node.pods import POD
 from heliostat.embedded.node.probe_runner import Listeners
-from heliostat.embedded.node.references import fetch_sources
+from heliostat.embedded.node.references import RecentSources
 from heliostat.embedded.node.step_reports import build_start_events
 from heliostat.embedded.node.workbench import NodeFacts, Workbench
 from heliostat.kube.plan import Effect, Event
@@ -45,7 +46,7 @@ WORKERS = 32
 
 class LocalNodeOptions(Struct, frozen=True, kw_only=True):
     directory: Path  # the state: Pods, logs, the network's holder
-    machine: Machine
+    machines: tuple[Machine, ...]  # the nodes that this machine plays, at least one
     facts: NodeFacts
     api_server: tuple[str, int]  # where Pods' calls to the kubernetes service go
     networks: Networks = Networks()
@@ -69,7 +70,7 @@ class LocalNode:
         self._on_problem = on_problem
         self._program = Program(
             transport,
-            instance=options.machine.name,
+            instance=options.machines[0].name,
             on_problem=on_problem,
             types=ResourceTypes((POD, NODE, LEASE)),
             settings=HostSettings(workers=WORKERS),
@@ -78,7 +79,9 @@ class LocalNode:
             fence=fence,
         )
         self.host = self._program.host
+        self._pods = OwnPods(self.host.caches, [machine.name for machine in options.machines])
         self._visitor = NamespaceVisitor()
+        self._sources = RecentSources(self._program.client)
         self._bench: Workbench | None = None
         self._agent: PodAgent | None = None
 
@@ -95,14 +98,13 @@ class LocalNode:
             functools.partial(self._visitor.connect, wiring.namespace),
             Listeners(self._changed, self._tell, self._on_problem),
         )
-        agent = self._agent = PodAgent(self.host.caches, options.machine.name, bench, attendance)
-        self.host.add(SimulatedNodeAgents(self.host.caches, Simulation((options.machine,))))
+        agent = self._agent = PodAgent(self._pods, bench, attendance)
+        self.host.add(SimulatedNodeAgents(self.host.caches, Simulation(options.machines)))
         self.host.add(agent, after=agent.after)
         self.host.effects[STEP] = self._carry_out
-        self.host.beside += [network.run, self._remove_leftovers]
+        self.host.beside += [network.run, self._remove_leftovers, bench.history.run]
         if not bench.keeps_limits:
-            pods = self.host.caches.of(pods_of(options.machine.name))
-            self.host.beside.append(MemoryWatch(pods, bench.pid, self._tell).run)
+            self.host.beside.append(MemoryWatch(self._pods, bench.pid, self._tell).run)
         if options.socket is not None:
             link = LinkServer(LocalBackend(bench, wiring), options.socket, self._on_problem)
             self.host.beside.append(link.run)
@@ -130,13 +132,15 @@ class LocalNode:
         pod, uid = order.pod, order.pod.metadata.uid
         match order.step:
             case Prepare():
-                await bench.prepare(pod, await fetch_sources(self._program.client, pod))
+                with self._read_anew_after_failure(uid):
+                    await bench.prepare(pod, await self._sources.fetch(pod))
             case Start(container, attempt):
-                sources = await fetch_sources(self._program.client, pod)
-                services = self._network.variables(pod.metadata.namespace)
-                id_ = run_id(pod, container, attempt)
-                begin = functools.partial(bench.start, pod, container, attempt, sources, services)
-                await self._attendance.start(pod, container, id_, begin)
+                with self._read_anew_after_failure(uid):
+                    sources = await self._sources.fetch(pod)
+                    services = self._network.variables(pod.metadata.namespace)
+                    id_ = run_id(pod, container, attempt)
+                    begin = functools.partial(bench.start, pod, container, attempt, sources, services)
+                    await self._attendance.start(pod, container, id_, begin)
                 for event in build_start_events(pod.container(container)):
                     self._tell(uid, event)
             case Stop(id_, container, deadline, _because):
@@ -144,22 +148,31 @@ class LocalNode:
             case Dismantle():
                 await bench.dismantle(uid)
             case Release():
+                bench.record(pod, order.status)
                 await bench.release(uid)
+
+    @contextlib.contextmanager
+    def _read_anew_after_failure(self, uid: str) -> Iterator[None]:
+        try:
+            yield
+        except BaseException:
+            self._sources.forget(uid)
+            raise
 
     async def _remove_leftovers(self) -> None:
         """Pods that the API no longer has: removed by force, or while we were away."""
-        pods = self.host.caches.of(pods_of(self._options.machine.name))
-        await pods.synced.wait()
+        pods = self._pods
+        await pods.cache.synced.wait()
         changed = asyncio.Event()
-        pods.subscribe(lambda _before, _after: changed.set())
+        pods.cache.subscribe(lambda _before, _after: changed.set())
         while self._bench is not None and self._agent is not None:
             living = {pod.metadata.uid for pod in pods}
             self._attendance.keep_only(living)
             self._agent.keep_only(living)
-            for uid in self._bench.known_pods():
-                if uid not in living:
-                    with contextlib.suppress(OSError):
-                        await self._bench.release(uid)
+            gone = [uid for uid in self._bench.known_pods() if uid not in living]
+            for result in await asyncio.gather(*map(self._bench.release, gone), return_exceptions=True):
+                if isinstance(result, BaseException) and not isinstance(result, OSError):
+                    raise result
             await changed.wait()
             changed.clear()
 

@@ -3,6 +3,7 @@
 What does not exist is left out; who needs it says so. Any other answer is raised, and the Pod waits for a better one.
 """
 
+import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
@@ -28,6 +29,28 @@ VOLUME = ResourceType("v1", "PersistentVolume", "persistentvolumes", is_namespac
 TOKEN = ResourceType("v1", "ServiceAccount", "serviceaccounts", subresource="token")
 
 T = TypeVar("T")
+
+_RECENT_SECONDS = 5.0
+
+
+class RecentSources:
+    """What was read for one step of a Pod is good for the next, when that comes at once and nothing was missing."""
+
+    def __init__(self, client: Client, clock: Callable[[], float] = time.monotonic) -> None:
+        self._client = client
+        self._clock = clock
+        self._read: dict[str, tuple[float, Sources]] = {}  # when, by the UID of the Pod
+
+    async def fetch(self, pod: NodePod) -> Sources:
+        uid, now = pod.metadata.uid, self._clock()
+        self._read = {known: read for known, read in self._read.items() if now - read[0] < _RECENT_SECONDS}
+        if uid not in self._read:
+            self._read[uid] = (now, await fetch_sources(self._client, pod))
+        return self._read[uid][1]
+
+    def forget(self, uid: str) -> None:
+        """A step could not be done with them."""
+        self._read.pop(uid, None)
 
 
 async def fetch_sources(client: Client, pod: NodePod) -> Sources:

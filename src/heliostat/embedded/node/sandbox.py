@@ -9,7 +9,6 @@ import contextlib
 import os
 import signal
 import socket
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -17,12 +16,11 @@ from typing import Any
 
 from msgspec import Struct
 
-import heliostat
 from heliostat.embedded.node.shim import protocol
 from heliostat.embedded.node.shim.journal import Run, end_unfinished, read_runs
 from heliostat.embedded.node.shim.protocol import Message, Order
+from heliostat.embedded.node.shim_template import ShimTemplate
 
-START_SECONDS = 20.0
 _PID = "shim.pid"
 
 
@@ -200,10 +198,19 @@ class Sandbox:
             listener(run)
 
 
-async def start_sandbox(spec: SandboxSpec) -> Sandbox:
-    """A new sandbox in this directory; raises SandboxError with what the system refused."""
+async def start_sandbox(spec: SandboxSpec, template: ShimTemplate | None = None) -> Sandbox:
+    """A new sandbox in this directory; raises SandboxError with what the system refused.
+
+    Who starts many keeps a template for them, which saves a new interpreter for each.
+    """
+    if template is None:
+        template = ShimTemplate()
+        try:
+            return await start_sandbox(spec, template)
+        finally:
+            await template.close()
     (spec.directory / protocol.SOCKET).unlink(missing_ok=True)
-    pid = await asyncio.to_thread(_start_shim, spec)
+    pid = await _start_shim(spec, template)
     (spec.directory / _PID).write_text(f"{pid} {_birth_of(pid)}")
     return await _connect(spec.directory, pid)
 
@@ -260,42 +267,28 @@ def _birth_of(pid: int) -> str:
         return ""
 
 
-def _start_shim(spec: SandboxSpec) -> int:
-    """Blocks until the shim listens; in a thread, because it is forked and waited for."""
-    told, ready = os.pipe()
-    root = str(Path(heliostat.__file__).parent.parent)
-    program = (
-        f"import sys; sys.path.insert(0, {root!r}); from heliostat.embedded.node.shim.main import main;"
-        f" main({str(spec.directory)!r}, {spec.hostname!r}, {ready}, host_network={spec.host_network})"
-    )
-    os.set_inheritable(ready, True)
+async def _start_shim(spec: SandboxSpec, template: ShimTemplate) -> int:
+    """The shim's PID, once it listens."""
+    told, ready = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
     errors = os.open(spec.directory / "shim.log", os.O_CREAT | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC, 0o600)
-    nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
-    try:
-        child = os.posix_spawn(
-            sys.executable,
-            [sys.executable, "-I", "-S", "-c", program],
-            {"PATH": os.defpath, "LANG": "C.UTF-8"},
-            file_actions=[
-                (os.POSIX_SPAWN_DUP2, nothing, 0),
-                (os.POSIX_SPAWN_DUP2, nothing, 1),
-                (os.POSIX_SPAWN_DUP2, errors, 2),
-            ],
-        )
-    finally:
-        for descriptor in (ready, errors, nothing):
-            os.close(descriptor)
-    try:
-        return _hear_ready(told)
-    finally:
-        os.close(told)
-        os.waitpid(child, 0)
+    wish = {"directory": str(spec.directory), "hostname": spec.hostname, "host_network": spec.host_network}
+    with told:
+        told.setblocking(False)
+        try:
+            template.request(wish, (ready.fileno(), errors))
+        except OSError as error:
+            raise SandboxError(f"the sandbox could not be made: {error}") from None
+        finally:
+            ready.close()
+            os.close(errors)
+        return await _hear_ready(told)
 
 
-def _hear_ready(told: int) -> int:
+async def _hear_ready(told: socket.socket) -> int:
     """The PID is told by the shim's parent and the rest by the shim: either may come first."""
+    loop = asyncio.get_running_loop()
     text = b""
-    while data := os.read(told, 4096):
+    while data := await loop.sock_recv(told, 4096):
         text += data
         if b"ready\n" in text and b"pid " in text:
             break

@@ -7,7 +7,8 @@ Pod's status; after a crash everything is found again from the directory and the
 """
 
 import asyncio
-import shutil
+import contextlib
+import time
 from collections.abc import Callable, Iterable, Mapping
 from ipaddress import IPv4Address
 from pathlib import Path
@@ -17,18 +18,22 @@ from msgspec import Struct
 from heliostat.embedded.node import lifecycle
 from heliostat.embedded.node.cgroups import Group, find_cgroups, remove_groups
 from heliostat.embedded.node.environment import References, Surroundings, build_command, build_environment
+from heliostat.embedded.node.history import History
 from heliostat.embedded.node.images import Image, build_image_environment, find_image, image_mounts
-from heliostat.embedded.node.limits import build_limits
+from heliostat.embedded.node.limits import build_limits, build_limits_of_all
 from heliostat.embedded.node.network.addresses import choose_address
 from heliostat.embedded.node.network.wiring import Wiring
 from heliostat.embedded.node.pod_files import build_hosts, build_resolv_conf, prepare_sub_paths, write_volumes
+from heliostat.embedded.node.pod_record import build_moment, build_record, write_record
 from heliostat.embedded.node.pods import Container, NodePod, SecurityContext
 from heliostat.embedded.node.sandbox import Sandbox, SandboxSpec, find_sandbox, note_death, past_runs, start_sandbox
 from heliostat.embedded.node.shim.journal import Run
 from heliostat.embedded.node.shim.protocol import Mount, Order
+from heliostat.embedded.node.shim_template import ShimTemplate
 from heliostat.embedded.node.stand_ins import add_to_path, mount_stand_ins, write_stand_ins
 from heliostat.embedded.node.termination import FALLBACK, read_end_of_log, read_message_file
 from heliostat.embedded.node.volumes import Sources, Volume, build_mounts, build_volumes
+from heliostat.kube.jsontree import JsonObject
 
 _ADDRESS = "address"
 
@@ -49,14 +54,17 @@ class Workbench:
     def __init__(self, directory: Path, wiring: Wiring, facts: NodeFacts, on_change: Callable[[str], None]) -> None:
         """``on_change`` hears the UID of a Pod whenever one of its containers began or ended, or its sandbox went."""
         self.facts = facts
+        self.history = History(directory.parent)
         self._directory = directory
         self._stand_ins = directory.parent / "programs"
-        self._cgroups = find_cgroups()
+        self._cgroups = find_cgroups(of_all=build_limits_of_all(facts.allocatable))
         self._wiring = wiring
         self._on_change = on_change
         self._sandboxes: dict[str, Sandbox] = {}
         self._watching: dict[str, asyncio.Task[None]] = {}
         self._last_address: IPv4Address | None = None
+        self._addresses: dict[str, str] = {}  # by the UID of the Pod, as the files have them
+        self._template = ShimTemplate()
 
     # what there is
 
@@ -65,6 +73,8 @@ class Workbench:
         self._directory.mkdir(parents=True, exist_ok=True)
         write_stand_ins(self._stand_ins)
         for place in sorted(self._directory.iterdir()):
+            with contextlib.suppress(OSError):
+                self._addresses[place.name] = (place / _ADDRESS).read_text()
             sandbox = await find_sandbox(place)
             if sandbox is not None:
                 self._adopt(place.name, sandbox)
@@ -99,10 +109,7 @@ class Workbench:
         return sorted(runs.values(), key=lambda run: (run.started_at, run.id))
 
     def address(self, uid: str) -> str:
-        try:
-            return (self.place(uid) / _ADDRESS).read_text()
-        except OSError:
-            return ""
+        return self._addresses.get(uid, "")
 
     def place(self, uid: str) -> Path:
         return self._directory / uid
@@ -130,7 +137,7 @@ class Workbench:
         place.mkdir(parents=True, exist_ok=True)
         address = self._give_address(place)
         self.fill_volumes(pod, sources)
-        sandbox = await start_sandbox(SandboxSpec(directory=place, hostname=_hostname(pod)))
+        sandbox = await start_sandbox(SandboxSpec(directory=place, hostname=_hostname(pod)), self._template)
         try:
             await self._wiring.attach(sandbox, address)
         except BaseException:
@@ -166,12 +173,19 @@ class Workbench:
         if self._cgroups is not None:
             await remove_groups(self._cgroups, past_runs(self.place(uid)))
         (self.place(uid) / _ADDRESS).unlink(missing_ok=True)
+        self._addresses.pop(uid, None)
         self._on_change(uid)
 
+    def record(self, pod: NodePod, status: JsonObject) -> None:
+        """For the time when the Pod is gone."""
+        with contextlib.suppress(OSError):  # a full disk costs the history, not the Pod
+            write_record(self.place(pod.metadata.uid), build_record(pod, status), build_moment(status, time.time()))
+
     async def release(self, uid: str) -> None:
-        """Nothing of the Pod stays."""
+        """Nothing of the Pod stays but its history."""
         await self.dismantle(uid)
-        await asyncio.to_thread(shutil.rmtree, self.place(uid), ignore_errors=True)
+        self._addresses.pop(uid, None)
+        await self.history.keep(self.place(uid))
 
     async def close(self) -> None:
         """Let go of all sandboxes; the Pods go on."""
@@ -181,6 +195,7 @@ class Workbench:
         for sandbox in self._sandboxes.values():
             await sandbox.close()
         self._sandboxes.clear()
+        await self._template.close()
 
     # how
 
@@ -218,9 +233,10 @@ class Workbench:
         known = self.address(place.name)
         if known:
             return IPv4Address(known)
-        used = {IPv4Address(found) for uid in self.known_pods() if (found := self.address(uid))}
+        used = {IPv4Address(found) for found in self._addresses.values()}
         address = choose_address(self._wiring.networks.pods, used, self._last_address)
         (place / _ADDRESS).write_text(str(address))
+        self._addresses[place.name] = str(address)
         self._last_address = address
         return address
 

@@ -59,12 +59,16 @@ class SimulatedNodeAgents:
         node = self._nodes.get(key)
         if node is None:
             return self._register(machine, now)
+        is_known = key.name in self._registered
         self._registered.add(key.name)
         if is_lost(node):
             return Plan()
         lease = self._leases.get(Key(NODE_LEASE_NAMESPACE, key.name))
         rest = self._seconds_until_renewal(lease, now)
-        actions = [*_report_status(machine, node, now), *([] if rest > 0 else [_renew(node, lease, now)])]
+        actions = [
+            *_report_status(machine, node, now, is_known=is_known),
+            *([] if rest > 0 else [_renew(node, lease, now)]),
+        ]
         stages = (Stage("heartbeat", tuple(actions)),) if actions else ()
         return Plan(stages, wake_after=rest if rest > 0 else self._simulation.heartbeat_seconds)
 
@@ -84,12 +88,17 @@ class SimulatedNodeAgents:
         return (Key("", item.metadata.name),) if item is not None and item.metadata.name in self._machines else ()
 
 
-def _report_status(machine: Machine, node: Node, now: float) -> list[Action]:
+def _report_status(machine: Machine, node: Node, now: float, *, is_known: bool) -> list[Action]:
+    """A Node that an earlier life has registered is told what the machine has now, as a kubelet does at its start.
+
+    Resources that the machine does not name are left: people make them up by hand.
+    """
     ready = node.condition("Ready")
-    if ready is not None and ready.status == "True" and node.status.allocatable:
+    has_changed = not is_known and not machine.capacity.items() <= node.status.allocatable.items()
+    if ready is not None and ready.status == "True" and node.status.allocatable and not has_changed:
         return []
     moment = format_timestamp(now)
-    if ready is None or not node.status.allocatable:
+    if ready is None or not node.status.allocatable or has_changed:
         status = build_node_status(machine, moment)
     else:
         status = {"conditions": [msgspec.to_builtins(condition) for condition in build_conditions(moment)]}
