@@ -52,7 +52,7 @@ replay: $(READY) ## see a finding of the simulator again: make replay CASE=jobs 
 	PYTHONPATH=tests $(BIN)/python -m simulation replay --case $(CASE) --seed $(SEED) --faults '$(FAULTS)'
 
 e2e: $(READY) ## real Ray on this machine, by section: make e2e [S=autoscaler]
-	HELIOSTAT_E2E=1 $(BIN)/pytest -q tests/e2e $(if $(S),-k $(S))
+	HELIOSTAT_E2E=1 $(BIN)/pytest -q -n 0 $(if $(S),tests/e2e/test_$(S).py,tests/e2e)
 
 soak: $(READY) ## kill the server 500 times in the middle of writes, with longer laws
 	HELIOSTAT_KILLS=500 $(BIN)/pytest -q tests/embedded/test_server_kill.py tests/embedded/storage/test_kill.py

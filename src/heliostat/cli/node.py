@@ -80,6 +80,7 @@ def _node_options(options: argparse.Namespace) -> LocalNodeOptions:
             dns_address=str(dns_address_of(networks)),
             allocatable=machines[0].capacity,
             images=load_images(options.images),
+            has_strict_cpu=options.strict,
             hidden=(str(options.state.absolute().parent),),
         ),
         api_server=(server.hostname or "127.0.0.1", server.port or 443),
