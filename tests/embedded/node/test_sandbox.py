@@ -329,3 +329,12 @@ def test_the_shim_needs_nothing_but_the_standard_library() -> None:
     program = "import heliostat.embedded.node.shim.main, sys; print(' '.join(m for m in sys.modules if 'msgspec' in m))"
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == ""
+
+
+def test_many_containers_that_end_at_once_are_all_told_with_their_exit_codes(tmp_path: Path) -> None:
+    async def play(it: Pod) -> None:
+        async with asyncio.TaskGroup() as group:
+            runs = [group.create_task(it.run(f"exit {number % 5}", f"c{number}")) for number in range(40)]
+        assert [run.result().exit_code for run in runs] == [number % 5 for number in range(40)]
+
+    scenario(tmp_path, play)

@@ -28,7 +28,9 @@ class Running:
         self.init = 0  # its first process; 0 until it is known
         self.is_up = False  # it has its view of the files, and listens to signals
         self.when_up: list[Callable[[], None]] = []
-        self.ended: Ended | None = None
+        self.ended: Ended | None = None  # how the program did, as the init told
+        self.init_ended: Ended | None = None
+        self.has_hung_up = False  # nobody will tell anything any more
         self.outputs: dict[str, Output] = {}
         self.input: Input | None = None
         self.wanted_signals: list[int] = []  # asked for before there was anybody to send them to
@@ -99,7 +101,7 @@ class Containers:
     def _take(self, running: Running, what: str, rest: str) -> None:
         if what == "init":
             running.init = int(rest)
-            self._loop.when_ended(running.init, lambda status: self._finish(running, container.ended_by(status)))
+            self._loop.when_ended(running.init, lambda status: self._init_ended(running, status))
             if signal.SIGKILL in running.wanted_signals:
                 _kill(running.init, signal.SIGKILL)
         elif what == "up":
@@ -122,10 +124,21 @@ class Containers:
         for done in waiting:
             done()
 
+    def _init_ended(self, running: Running, status: int) -> None:
+        running.init_ended = container.ended_by(status)
+        self._finish_when_all_is_told(running)
+
     def _hang_up(self, running: Running) -> None:
         """Nobody is left to tell anything: without an init there never was a container."""
+        running.has_hung_up = True
         if not running.init:
-            self._finish(running, Ended(container.CANNOT_START, 0))
+            running.init_ended = Ended(container.CANNOT_START, 0)
+        self._finish_when_all_is_told(running)
+
+    def _finish_when_all_is_told(self, running: Running) -> None:
+        """Its first process is collected and its last words are read, in whichever order we come to hear of them."""
+        if running.has_hung_up and running.init_ended is not None:
+            self._finish(running, running.init_ended)
 
     def _finish(self, running: Running, ended: Ended) -> None:
         """``ended`` is how the init did; what it told of the program counts more."""

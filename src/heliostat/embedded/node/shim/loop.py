@@ -5,11 +5,14 @@ import selectors
 import signal
 from collections.abc import Callable
 
+_MOST_UNCLAIMED = 64  # far fewer than there are process numbers, so none comes round
+
 
 class Loop:
     def __init__(self) -> None:
         self._selector = selectors.DefaultSelector()
         self._ends: dict[int, Callable[[int], None]] = {}
+        self._unclaimed: dict[int, int] = {}  # statuses of children that nobody has asked about yet, the newest last
         self._is_stopping = False
         wake, wakened = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         signal.signal(signal.SIGCHLD, _nothing)
@@ -28,8 +31,11 @@ class Loop:
         self._selector.unregister(descriptor)
 
     def when_ended(self, pid: int, act: Callable[[int], None]) -> None:
-        """``act`` hears the status of the child."""
-        self._ends[pid] = act
+        """``act`` hears the status of the child; at once, when it has ended before anybody could ask."""
+        if pid in self._unclaimed:
+            act(self._unclaimed.pop(pid))
+        else:
+            self._ends[pid] = act
 
     def stop(self) -> None:
         self._is_stopping = True
@@ -53,6 +59,14 @@ class Loop:
             act = self._ends.pop(pid, None)
             if act is not None:
                 act(status)
+            else:
+                self._keep(pid, status)
+
+    def _keep(self, pid: int, status: int) -> None:
+        """For a moment: a container may live shorter than it takes us to hear of its first process."""
+        self._unclaimed[pid] = status
+        if len(self._unclaimed) > _MOST_UNCLAIMED:
+            del self._unclaimed[next(iter(self._unclaimed))]
 
 
 def _nothing(_number: int, _frame: object) -> None:
