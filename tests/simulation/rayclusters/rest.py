@@ -19,6 +19,7 @@ from simulation.rayclusters.reading import (
     controller_uid,
     ever_cluster,
     find_cluster,
+    find_group,
     groups_of,
     has_condition,
     hosts_of,
@@ -72,8 +73,15 @@ def _find_orphans(state: State) -> Iterator[str]:
     for plural in OWNED:
         for tree in state.all(plural):
             owner = controller_uid(tree)
+            if is_terminating(tree):
+                continue  # only a node that is lost holds one so long, and nobody but it can tell that it is over
             if ever_cluster(state, owner) is not None and find_cluster(state, owner) is None:
                 yield f"C7: {plural}/{name_of(tree)} is left of a RayCluster that is gone"
+
+
+def _is_leftover(pod: JsonObject, spec: JsonObject) -> bool:
+    """Of a group that the spec no longer has: an operator that never saw the group only reports its Pods."""
+    return label(pod, "node-type") == WORKER and find_group(spec, label(pod, "group")) is None
 
 
 def _find_unrest_of(state: State, cluster: JsonObject, staff: Staff) -> Iterator[str]:
@@ -81,7 +89,8 @@ def _find_unrest_of(state: State, cluster: JsonObject, staff: Staff) -> Iterator
     pods = pods_of(state, uid_of(cluster))
     jobs = [pod for pod in pods if label(pod, "node-type") not in (HEAD, WORKER)]
     yield from (f"C7: {name_of(pod)} is neither head nor worker" for pod in jobs)
-    yield from (f"{name_of(pod)} has ended" for pod in pods if not is_terminating(pod) and not is_live(pod))
+    ended = [pod for pod in pods if not is_terminating(pod) and not is_live(pod)]
+    yield from (f"{name_of(pod)} has ended" for pod in ended if not _is_leftover(pod, spec))
     for answered in asked_away(spec):
         if any(name_of(pod) == answered and not is_terminating(pod) for pod in pods):
             yield f"C8: {answered} is asked to go and stays"

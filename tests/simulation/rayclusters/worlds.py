@@ -12,7 +12,7 @@ from heliostat.testing.simulation.world import Violation, World
 from simulation.rayclusters.manifests import CLUSTERS
 from simulation.rayclusters.nodes import Conduct
 from simulation.rayclusters.programs import Staff
-from simulation.rayclusters.reading import name_of
+from simulation.rayclusters.reading import is_terminating, name_of
 from simulation.rayclusters.rest import IDLE_SECONDS, REFUSED, come_to_rest
 from simulation.rayclusters.safety import SAFETY
 from simulation.rayclusters.town import OPERATOR, Town, found_town, settle_bystanders
@@ -92,7 +92,9 @@ async def upgrade_at_rest(town: Town) -> None:
 
 
 def _essence(state: State) -> dict[str, JsonObject]:
-    return {key: _mask(tree) for key, tree in state.objects().items() if not key.startswith(("events/", "leases/"))}
+    """Without what is on its way out: a node that is found again lets it go, whoever operates."""
+    staying = {key: tree for key, tree in state.objects().items() if not is_terminating(tree)}
+    return {key: _mask(tree) for key, tree in staying.items() if not key.startswith(("events/", "leases/"))}
 
 
 def _mask(tree: JsonObject) -> JsonObject:
