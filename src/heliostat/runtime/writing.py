@@ -52,9 +52,10 @@ class Writing:
             case Patch():
                 await self._patch(subject, action)
             case Replace():
-                await self._change(subject, action.ref, lambda kind: self._replace(kind, action))
+                uid = action.object["metadata"].get("uid", "")
+                await self._change(subject, action.ref, uid, lambda kind: self._replace(kind, action))
             case WriteStatus():
-                await self._change(subject, action.ref, lambda kind: self._write_status(kind, action))
+                await self._change(subject, action.ref, action.uid, lambda kind: self._write_status(kind, action))
             case Delete():
                 await self._delete(subject, action)
             case Effect():
@@ -117,12 +118,19 @@ class Writing:
         await self._change(
             subject,
             ref,
+            action.uid,
             lambda kind: self._client.patch(kind, ref.namespace, ref.name, changes, subresource=action.subresource),
         )
 
-    async def _change(self, subject: str, ref: Ref, call: Callable[[ResourceType], Awaitable[bytes]]) -> None:
+    async def _change(self, subject: str, ref: Ref, uid: str, call: Callable[[ResourceType], Awaitable[bytes]]) -> None:
+        """An object that is not there any more must be gone from the view, too, before anything else is decided."""
         kind = self._types.of_ref(ref)
-        answer = await self._guard(subject, ref, "", call(kind))
+        try:
+            answer = await self._guard(subject, ref, "", call(kind))
+        except NotFoundError as error:
+            if f'"{ref.name}"' in str(error):  # and not: this server knows no such path
+                self._freshness.deleted(subject, kind, Key(ref.namespace, ref.name), uid)
+            raise
         self._freshness.wrote(subject, kind, _metadata(answer))
 
     def _replace(self, kind: ResourceType, action: Replace) -> Awaitable[bytes]:
