@@ -21,6 +21,9 @@ from embedded.processes.running import wait_until
 from heliostat.embedded.access.identity import new_identity
 from heliostat.embedded.node.shim.container import set_window
 
+# Not that of the environment: it may lie in /tmp, which every container has for itself.
+PYTHON = str(Path(sys.executable).resolve())
+
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(os.geteuid() != 0, reason="sandboxes with all namespaces need root"),
@@ -29,7 +32,7 @@ pytestmark = [
 
 MUCH = 20_000_000  # bytes
 STAMP = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{9}Z"
-SERVE = f"cd /tmp; echo page > page; head -c {MUCH} /dev/zero > much; exec {sys.executable} -m http.server 8000"
+SERVE = f"cd /tmp; echo page > page; head -c {MUCH} /dev/zero > much; exec {PYTHON} -m http.server 8000"
 
 
 @pytest.fixture(scope="module")
@@ -322,7 +325,7 @@ def test_requests_are_proxied_over_tls_with_certificates_that_nobody_knows(machi
         " s.socket = c.wrap_socket(s.socket, server_side=True); s.serve_forever()"
     )
     pem = server.certificate + server.key.reveal()
-    script = f'cd /tmp; echo safe > page; echo "$PEM" > both; exec {sys.executable} -c "{program}"'
+    script = f'cd /tmp; echo safe > page; echo "$PEM" > both; exec {PYTHON} -c "{program}"'
     machine.run_pod("tls", script, env=[{"name": "PEM", "value": pem}])
     path = "/api/v1/namespaces/default/pods/https:tls:8443/proxy/page"
     wait_until(lambda: machine.kubectl("get", "--raw", path).stdout == b"safe\n", "the page is not served")

@@ -25,6 +25,9 @@ from heliostat.embedded.node.cgroups import find_cgroups
 from heliostat.embedded.node.environment import MissingReferenceError
 from heliostat.embedded.node.images import UnknownImageError
 
+# Not that of the environment: it may lie in /tmp, which every container has for itself.
+PYTHON = str(Path(sys.executable).resolve())
+
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(os.geteuid() != 0, reason="sandboxes with all namespaces need root"),
@@ -154,7 +157,7 @@ def test_a_container_whose_liveness_probe_fails_is_restarted(play: Play) -> None
 
 def test_requests_are_made_to_the_pods_own_address(play: Play) -> None:
     async def scene(world: NodeWorld) -> None:
-        serve = f"cd /tmp && touch healthy && exec {sys.executable} -m http.server 8080"
+        serve = f"cd /tmp && touch healthy && exec {PYTHON} -m http.server 8080"
         probe = {"httpGet": {"path": "/healthy", "port": "web"}, "periodSeconds": 1}
         ports = [{"name": "web", "containerPort": 8080}]
         await world.run_pod("web", shell(serve, ports=ports, startupProbe=probe | {"failureThreshold": 60}))
@@ -170,7 +173,7 @@ def test_wget_is_there_also_where_the_machine_has_none(play: Play) -> None:
     """Real ones are hidden by a PATH with nothing but the stand-ins and the shell's own."""
 
     async def scene(world: NodeWorld) -> None:
-        serve = f"cd /tmp && echo success > healthy && exec {sys.executable} -m http.server 8080"
+        serve = f"cd /tmp && echo success > healthy && exec {PYTHON} -m http.server 8080"
         only = "env PATH=${PATH##*:} wget --tries 1 -T 2 -q -O- http://localhost:8080"
         probe = {"periodSeconds": 1, "timeoutSeconds": 5, "failureThreshold": 60}
         ready = probe | {"exec": {"command": ["/bin/sh", "-c", f"{only}/healthy | grep success"]}}
@@ -334,9 +337,7 @@ def test_the_end_of_the_log_is_the_message_of_a_container_that_failed_without_on
 @pytest.mark.skipif(find_cgroups() is None, reason="needs control groups that can be written")
 def test_a_container_that_uses_more_memory_than_it_may_is_killed_for_it(play: Play) -> None:
     async def scene(world: NodeWorld) -> None:
-        eats = (
-            f"cat /sys/fs/cgroup/memory*/memory.*limit_in_bytes; exec {sys.executable} -c 'x = bytearray(200_000_000)'"
-        )
+        eats = f"cat /sys/fs/cgroup/memory*/memory.*limit_in_bytes; exec {PYTHON} -c 'x = bytearray(200_000_000)'"
         container = shell(eats, resources={"limits": {"memory": "48Mi"}})
         await world.run_pod("hungry", container, restartPolicy="Never")
         pod = await world.until("hungry", is_phase("Failed"))
