@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from heliostat.kube.jsontree import JsonObject, drop_nulls
+from heliostat.kube.objects import Metadata
 
 
 class Waiting(Struct, frozen=True, gc=False):
@@ -134,17 +135,22 @@ class _Pod(Struct):
 def view_pod(tree: JsonObject) -> PodView:
     """The slim view of a Pod tree; raises ``PodError`` when a field has the wrong type."""
     pod = _convert(tree)
-    metadata, spec, status = pod.metadata, pod.spec, pod.status
+    controller = next((owner.uid for owner in pod.metadata.owner_references if owner.controller), "")
+    return build_view(pod.metadata, controller, pod.spec, pod.status)
+
+
+def build_view(metadata: _Metadata | Metadata, controller_uid: str, spec: PodSpec, status: PodStatus) -> PodView:
+    """From a Pod that is decoded already."""
     return PodView(
         name=metadata.name,
         namespace=metadata.namespace,
         uid=metadata.uid,
         resource_version=metadata.resource_version,
-        creation_timestamp=metadata.creation_timestamp,
-        deletion_timestamp=metadata.deletion_timestamp,
+        creation_timestamp=metadata.creation_timestamp or "",
+        deletion_timestamp=metadata.deletion_timestamp or "",
         labels=metadata.labels,
         annotations=metadata.annotations,
-        controller_uid=next((owner.uid for owner in metadata.owner_references if owner.controller), ""),
+        controller_uid=controller_uid,
         restart_policy=spec.restart_policy,
         container_names=tuple([container.name for container in spec.containers]),
         node_name=spec.node_name,

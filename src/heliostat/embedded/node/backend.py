@@ -15,7 +15,7 @@ from heliostat.embedded.node.commands import attach_to, run_command
 from heliostat.embedded.node.http_exchange import NoHttpError, build_own_root, exchange
 from heliostat.embedded.node.log_files import LogChunks, LogFiles
 from heliostat.embedded.node.log_lines import LogWriter, build_wanted
-from heliostat.embedded.node.network.namespaces import network_of
+from heliostat.embedded.node.network.namespaces import connect_from_host, network_of
 from heliostat.embedded.node.network.wiring import Wiring
 from heliostat.embedded.node.sandbox import Sandbox
 from heliostat.embedded.node.shim.journal import Run
@@ -149,14 +149,7 @@ class LocalBackend:
         wiring, to = self._wiring, ip_address(address)
         if isinstance(to, IPv4Address) and to in wiring.networks.pods:
             return await wiring.visitor.connect(wiring.namespace, address, port)
-        made = socket.socket(socket.AF_INET if to.version == 4 else socket.AF_INET6, socket.SOCK_STREAM)
-        made.setblocking(False)
-        try:
-            await asyncio.get_running_loop().sock_connect(made, (address, port))
-        except BaseException:
-            made.close()
-            raise
-        return made
+        return await connect_from_host(address, port)
 
 
 def _waiting_reason(pod: JsonObject, container: str) -> str | None:

@@ -12,6 +12,7 @@ from msgspec import Struct
 from heliostat.embedded.node.network.directory import Directory, Endpoint, KnownService, ServicePort
 from heliostat.embedded.node.network.dns_server import PORT as DNS_PORT
 from heliostat.embedded.node.network.dns_server import DnsServer, host_resolvers
+from heliostat.embedded.node.network.namespaces import connect_from_host
 from heliostat.embedded.node.network.service_proxy import ServiceProxy
 from heliostat.embedded.node.network.wiring import Wiring
 from heliostat.embedded.node.workbench import NodeFacts
@@ -123,7 +124,7 @@ class ClusterNetwork:
 
     async def _dial(self, address: str, port: int) -> socket.socket:
         if IPv4Address(address).is_loopback:  # the API server, which is on the host
-            return await _connect_here(address, port)
+            return await connect_from_host(address, port)
         return await self._wiring.visitor.connect(self._wiring.namespace, address, port)
 
     def _service_changed(self, before: NodeService | None, after: NodeService | None) -> None:
@@ -152,17 +153,6 @@ class ClusterNetwork:
         else:
             self.directory.put_endpoints(*where, _endpoints(after))
         self._changed.set()
-
-
-async def _connect_here(address: str, port: int) -> socket.socket:
-    made = socket.socket(socket.AF_INET, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
-    made.setblocking(False)
-    try:
-        await asyncio.get_running_loop().sock_connect(made, (address, port))
-    except BaseException:
-        made.close()
-        raise
-    return made
 
 
 def _known(service: NodeService) -> KnownService:

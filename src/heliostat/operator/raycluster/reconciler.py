@@ -16,7 +16,7 @@ from heliostat.api.validation.verdict import event_of
 from heliostat.desired import labels
 from heliostat.kube.objects import Key, Object
 from heliostat.kube.plan import Plan, Wait
-from heliostat.kube.pods import PodView
+from heliostat.kube.pods import PodView, build_view
 from heliostat.kube.problems import Problem
 from heliostat.operator.kinds import RAY_CLUSTER, RAY_CLUSTERS, RAY_PODS, RayPod, WholeObject, kinds_around
 from heliostat.operator.raycluster.memory import Memory
@@ -147,26 +147,5 @@ def _labelled(before: Object | None, after: Object | None) -> Iterable[Key]:
 
 
 def view_ray_pod(pod: RayPod) -> PodView:
-    metadata, spec, status = pod.metadata, pod.spec, pod.status
-    owner = metadata.controller
-    return PodView(
-        name=metadata.name,
-        namespace=metadata.namespace,
-        uid=metadata.uid,
-        resource_version=metadata.resource_version,
-        creation_timestamp=metadata.creation_timestamp or "",
-        deletion_timestamp=metadata.deletion_timestamp or "",
-        labels=metadata.labels,
-        annotations=metadata.annotations,
-        controller_uid=owner.uid if owner is not None else "",
-        restart_policy=spec.restart_policy,
-        container_names=tuple([container.name for container in spec.containers]),
-        node_name=spec.node_name,
-        phase=status.phase,
-        reason=status.reason,
-        message=status.message,
-        pod_ip=status.pod_ip,
-        conditions=status.conditions,
-        container_statuses=status.container_statuses,
-        init_container_statuses=status.init_container_statuses,
-    )
+    owner = pod.metadata.controller
+    return build_view(pod.metadata, owner.uid if owner is not None else "", pod.spec, pod.status)

@@ -34,13 +34,7 @@ class NamespaceVisitor:
 
     async def connect(self, namespace: Path, address: str, port: int) -> socket.socket:
         """A connection that begins in the namespace; raises OSError as any connection does."""
-        made = await self.visit(namespace, _new_stream)
-        try:
-            await asyncio.get_running_loop().sock_connect(made, (address, port))
-        except BaseException:
-            made.close()
-            raise
-        return made
+        return await _connected(await self.visit(namespace, _new_stream), address, port)
 
     async def listen(self, namespace: Path, address: str, port: int, kind: int = socket.SOCK_STREAM) -> socket.socket:
         return await self.visit(namespace, lambda: _new_listener(address, port, kind))
@@ -57,8 +51,23 @@ class NamespaceVisitor:
             syscalls.join_namespace(f"/proc/self/fd/{self._home}", syscalls.NEW_NETWORK)
 
 
-def _new_stream() -> socket.socket:
-    made = socket.socket(socket.AF_INET, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
+async def connect_from_host(address: str, port: int) -> socket.socket:
+    """A connection that begins where this process lives; raises OSError as any connection does."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    return await _connected(_new_stream(family), address, port)
+
+
+async def _connected(made: socket.socket, address: str, port: int) -> socket.socket:
+    try:
+        await asyncio.get_running_loop().sock_connect(made, (address, port))
+    except BaseException:  # cancelled or refused: nobody else knows this socket
+        made.close()
+        raise
+    return made
+
+
+def _new_stream(family: int = socket.AF_INET) -> socket.socket:
+    made = socket.socket(family, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
     made.setblocking(False)
     return made
 
