@@ -4,7 +4,9 @@ A case is ``NAME.input.yaml`` beside ``NAME.expected.json``. The folder is ``$HE
 beside the repository; it is no part of the repository, so a test asks ``absence()`` and skips with that reason.
 """
 
+import importlib.util
 import os
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +56,17 @@ def goldens_folder() -> Path:
     named = os.environ.get("HELIOSTAT_GOLDENS")
     repository = Path(__file__).resolve().parents[1]
     return Path(named) if named else repository.parent / "shared" / "goldens"
+
+
+@cache
+def load_compare() -> Any:
+    """The judge that comes with the recordings."""
+    spec = importlib.util.spec_from_file_location("golden_compare", goldens_folder() / "compare.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def absence() -> str | None:

@@ -4,7 +4,6 @@ RayCluster cases must be equal. A RayJob or RayService is compared by its RayClu
 the rest of those kinds is not rendered. A deliberate difference would be named by its id of docs/differences.md.
 """
 
-import importlib.util
 import json
 import re
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from golden_cases import GoldenCase, absence, cases, goldens_folder
+from golden_cases import GoldenCase, absence, cases, load_compare
 from heliostat.kube.documents import Document, read_documents
 from heliostat.plan.render import render_documents
 
@@ -21,15 +20,6 @@ pytestmark = pytest.mark.skipif(absence() is not None, reason=absence() or "")
 OWNER_KINDS = ("RayJob", "RayService")
 NAMESPACE = "golden-namespace"  # the recording's own is masked as NAMESPACE
 ORIGIN = "ray.io/originated-from-cr-name"
-
-
-def load_compare() -> Any:
-    spec = importlib.util.spec_from_file_location("golden_compare", goldens_folder() / "compare.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def belongs_to_cluster(tree: dict[str, Any]) -> bool:

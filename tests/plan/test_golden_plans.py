@@ -5,16 +5,14 @@ created must be equal by the goldens' own compare.py; the same event reasons occ
 the same status. Differences that are meant are named here.
 """
 
-import importlib.util
 import json
 import re
 from collections import Counter
-from functools import cache
 from typing import Any
 
 import pytest
 
-from golden_cases import GoldenCase, absence, cases, goldens_folder
+from golden_cases import GoldenCase, absence, cases, goldens_folder, load_compare
 from heliostat.api.documents import Accepted, Refused, accept, is_ray_document
 from heliostat.kube.documents import read_documents
 from heliostat.kube.jsontree import merge_patch
@@ -32,16 +30,6 @@ NOT_TOLD = {"DeletedWorkerPod", "MTLSFailedToReconcile"}
 
 
 OTHER_KINDS = re.compile(r"fuzz/.[js]|scheduler-.*/r[js]")  # told by the case's name
-
-
-@cache
-def load_compare() -> Any:
-    spec = importlib.util.spec_from_file_location("golden_compare", goldens_folder() / "compare.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def clusters_of(case: GoldenCase) -> list[Tree]:

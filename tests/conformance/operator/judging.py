@@ -4,14 +4,12 @@ Rules: a verdict is a list of differences in words; what only chance, time or th
 masked on both sides alike. Deviations that are meant are named here, with their id of docs/differences.md.
 """
 
-import importlib.util
 import json
 import re
-from functools import cache
 from typing import Any
 
 from conformance.operator.playing import Played, Tree
-from golden_cases import GoldenCase, goldens_folder
+from golden_cases import GoldenCase, load_compare
 from heliostat.desired import labels
 from heliostat.plan.own_conditions import OWN_CONDITIONS
 
@@ -23,16 +21,6 @@ _ADDRESSES = re.compile(r"\b\d+\.\d+\.\d+\.\d+\b(?: \d+\.\d+\.\d+\.\d+)*")
 _TAKEN_APART = ("lastUpdateTime", "observedGeneration", "conditions", "head", "endpoints", "stateTransitionTimes")
 _FIRST_NODE_PORT = 30000
 _ADDRESS_LINES = ("status.podIP: recorded None", "status.serviceIP: recorded None")
-
-
-@cache
-def load_compare() -> Any:
-    spec = importlib.util.spec_from_file_location("golden_compare", goldens_folder() / "compare.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def judge(case: GoldenCase, played: Played) -> list[str]:

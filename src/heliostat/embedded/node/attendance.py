@@ -60,7 +60,7 @@ class Attendance:
         self._hooks.expect(id_)
         try:
             await begin()
-        except BaseException:
+        except BaseException:  # it did not begin, so no hook will ever end the wait for it
             self._hooks.end(id_)
             raise
         target = self._target_of(pod, name, id_)

@@ -91,7 +91,7 @@ class LocalBackend:
             raise _unreachable(f"dial tcp {proxied.address}:{proxied.port}: {_reason(error)}") from None
         try:
             return await exchange(reader, writer, proxied, request)
-        except BaseException as error:
+        except BaseException as error:  # the client gone, too: the Pod must not keep a connection that nobody reads
             writer.transport.abort()
             if isinstance(error, (OSError, NoHttpError)):
                 raise _unreachable(str(error)) from None
@@ -141,7 +141,7 @@ class LocalBackend:
             tls.check_hostname, tls.verify_mode = False, ssl.CERT_NONE
         try:
             return await asyncio.open_connection(sock=connection, ssl=tls, server_hostname="" if tls else None)
-        except BaseException:
+        except BaseException:  # cancelled or refused: nobody else knows this socket
             connection.close()
             raise
 

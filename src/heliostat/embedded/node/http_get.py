@@ -110,7 +110,7 @@ async def _open(connect: Connect, url: _Url) -> tuple[asyncio.StreamReader, asyn
         context = ssl.create_default_context()
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
         return await asyncio.open_connection(sock=made, ssl=context, server_hostname=url.host, limit=_MOST_HEAD)
-    except BaseException:
+    except BaseException:  # cancelled or refused: nobody else knows this socket
         made.close()
         raise
 

@@ -178,7 +178,7 @@ async def open_link(path: Path) -> Link:
         with named_from_within(path) as name:
             await asyncio.get_running_loop().sock_connect(made, name)
         return Link(*await asyncio.open_unix_connection(sock=made))
-    except BaseException:
+    except BaseException:  # cancelled or refused: nobody else knows this socket
         made.close()
         raise
 
@@ -193,7 +193,7 @@ def listen_for_links(path: Path) -> socket.socket:
         path.chmod(0o600)
         made.listen(256)
         made.setblocking(False)
-    except BaseException:
+    except BaseException:  # cancelled or refused: nobody else knows this socket
         made.close()
         raise
     return made

@@ -100,7 +100,7 @@ class NodeLink:
         except LinkError as error:
             await link.close()
             raise _unreachable(str(error)) from None
-        except BaseException:
+        except BaseException:  # whoever asked has gone: the node hears it by the end of the link
             await link.close()
             raise
         if isinstance(answer, Response):

@@ -90,7 +90,7 @@ class LinkServer:
             return
         except (GoneError, LinkError):
             raise
-        except Exception:
+        except Exception:  # a bug of ours: the client is told, and the log hears the whole of it
             with contextlib.suppress(ConnectionError):
                 await client.link.send_value(Kind.OUTCOME, Ended(code=1, why=_BUG, is_bug=True))
             raise
