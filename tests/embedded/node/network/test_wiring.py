@@ -36,7 +36,7 @@ async def network(directory: Path) -> AsyncIterator[Wiring]:
 @asynccontextmanager
 async def pod(wiring: Wiring, directory: Path, address: IPv4Address) -> AsyncIterator[Sandbox]:
     place = directory / str(address)
-    place.mkdir()
+    place.mkdir(parents=True)
     sandbox = await start_sandbox(SandboxSpec(directory=place, hostname="pod"))
     try:
         await wiring.attach(sandbox, address)
@@ -92,6 +92,20 @@ def test_pods_reach_each_other_and_leave_no_link_behind(tmp_path: Path) -> None:
 
     scenario(play)
     assert links() == before
+
+
+def test_an_address_is_free_for_a_new_pod_before_the_cable_of_the_last_one_is_away(tmp_path: Path) -> None:
+    async def play() -> None:
+        async with network(tmp_path) as wiring, pod(wiring, tmp_path / "last", ONE), pod(wiring, tmp_path, ONE) as new:
+            assert "eth0" in await wiring.visitor.visit(network_of(new.pid), links)
+            listener = await wiring.visitor.listen(network_of(new.pid), str(ONE), 8000)
+            with listener:
+                heard = asyncio.create_task(echo_once(listener))
+                connection = await wiring.visitor.connect(wiring.namespace, str(ONE), 8000)
+                assert await talk(connection) == b"heard hello"
+                await heard
+
+    scenario(play)
 
 
 def test_the_network_outlives_the_node(tmp_path: Path) -> None:

@@ -77,7 +77,10 @@ class Netlink:
     def index_of(self, name: str) -> int:
         """Raises OSError when there is no such link."""
         request = struct.pack("16sI12x", name.encode(), 0)
-        answer = fcntl.ioctl(self._names, _SIOCGIFINDEX, request)
+        try:
+            answer = fcntl.ioctl(self._names, _SIOCGIFINDEX, request)
+        except OSError as error:
+            raise OSError(error.errno, f"link {name}: {error.strerror}") from error
         index: int = struct.unpack_from("I", answer, 16)[0]
         return index
 

@@ -6,6 +6,7 @@ The namespace is held by a sandbox without containers, so it outlives the node, 
 while the node is away.
 """
 
+import errno
 from collections.abc import Callable
 from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from pathlib import Path
@@ -21,6 +22,7 @@ BRIDGE = "pods"
 POD_NETWORK = IPv4Network("10.244.0.0/16")
 SERVICE_NETWORK = IPv4Network("10.96.0.0/12")
 _LONGEST_LINK_NAME = 15
+_POD_END = "eth0"
 
 
 class Networks(Struct, frozen=True):
@@ -41,7 +43,9 @@ class Wiring:
         """Connect a Pod. Asked again after a crash in the middle, it finishes what is missing."""
         name = link_name(address)
         namespace = network_of(pod.pid)
-        await self.visitor.visit(self.namespace, lambda: _plug(name, namespace))
+        if not await self.visitor.visit(namespace, _has_cable):
+            await self.visitor.visit(self.namespace, lambda: _lay_cable(name, namespace))
+        await self.visitor.visit(self.namespace, lambda: _plug_in(name))
         inside = IPv4Interface((address, self.networks.pods.prefixlen))
         gateway = gateway_of(self.networks.pods)
         await self.visitor.visit(namespace, lambda: _configure(inside, gateway))
@@ -86,12 +90,29 @@ def _gateway(networks: Networks) -> IPv4Interface:
     return IPv4Interface((gateway_of(networks.pods), networks.pods.prefixlen))
 
 
-def _plug(name: str, pod: Path) -> None:
+def _has_cable() -> bool:
     netlink = Netlink()
     try:
-        if not netlink.has(name):
-            with pod.open() as namespace:
-                netlink.add_veth(name, "eth0", namespace.fileno())
+        return netlink.has(_POD_END)
+    finally:
+        netlink.close()
+
+
+def _lay_cable(name: str, pod: Path) -> None:
+    """Both ends appear at once. A link of this name from before is that of an earlier Pod with the same address: the
+    kernel takes it away some time after that Pod's end, so it may stand here now and be gone in the next moment."""
+    netlink = Netlink()
+    try:
+        _unless_gone(lambda: netlink.delete(name))
+        with pod.open() as namespace:
+            netlink.add_veth(name, _POD_END, namespace.fileno())
+    finally:
+        netlink.close()
+
+
+def _plug_in(name: str) -> None:
+    netlink = Netlink()
+    try:
         netlink.set_up(name, master=BRIDGE)
     finally:
         netlink.close()
@@ -101,8 +122,8 @@ def _configure(address: IPv4Interface, gateway: IPv4Address) -> None:
     netlink = Netlink()
     try:
         netlink.set_up("lo")
-        _unless_there(lambda: netlink.add_address("eth0", address))
-        netlink.set_up("eth0")
+        _unless_there(lambda: netlink.add_address(_POD_END, address))
+        netlink.set_up(_POD_END)
         _unless_there(lambda: netlink.add_default_route(gateway))
     finally:
         netlink.close()
@@ -113,3 +134,11 @@ def _unless_there(add: Callable[[], None]) -> None:
         add()
     except FileExistsError:
         return
+
+
+def _unless_gone(remove: Callable[[], None]) -> None:
+    try:
+        remove()
+    except OSError as error:
+        if error.errno != errno.ENODEV:
+            raise
