@@ -1,7 +1,9 @@
 """Names of new Pods: derived from the view, never used before."""
 
 from itertools import pairwise
+from typing import Any
 
+from heliostat.desired import labels
 from heliostat.kube.pods import PodView
 from heliostat.plan.names import PodNames
 from heliostat.plan.observed import Facts
@@ -31,6 +33,21 @@ def test_pods_of_one_plan_have_different_names() -> None:
     assert len({names.suffix("p-", "g", index, 0) for index in range(3000)}) == 3000
     same_place = PodNames(cluster, (), ())
     assert len({same_place.suffix("p-", "g", 0, 0) for _ in range(20)}) == 20
+
+
+def test_pods_that_came_and_went_have_used_their_names_up_although_the_view_is_as_before_them() -> None:
+    world = World(cluster_tree(group(replicas=2, numOfHosts=2)))
+    given = [
+        {name for pod in created_pods(plan_world(world, facts=Facts(makings=makings))) for name in names_of(pod)}
+        for makings in range(3)
+    ]
+    assert [len(names) for names in given] == [7, 7, 7]  # a head, two replicas and the two Pods of each
+    assert len(set.union(*given)) == 21
+
+
+def names_of(pod: dict[str, Any]) -> set[str]:
+    replica = pod["metadata"]["labels"].get(labels.REPLICA_NAME)
+    return {pod["metadata"]["name"]} | ({replica} if replica else set())
 
 
 def test_a_name_has_the_shape_that_kubernetes_draws() -> None:

@@ -178,6 +178,10 @@ class Plan(Struct, frozen=True):
             yield self.status
 
     @property
+    def creates(self) -> bool:
+        return any(isinstance(action, Create) for stage in self.stages for action in stage.actions)
+
+    @property
     def is_empty(self) -> bool:
         """Nothing to write (it may still wait, tell or wake up later)."""
         return self.status is None and not any(stage.actions for stage in self.stages)

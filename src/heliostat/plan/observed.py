@@ -60,11 +60,15 @@ class Failure(Struct, frozen=True):
 
 
 class Facts(Struct, frozen=True, kw_only=True):
-    """What the operator knows beyond Kubernetes objects. Forgetting all of it may delay a decision, never change it."""
+    """What the operator knows beyond Kubernetes objects. Forgetting all of it may delay a decision, never change it.
+
+    Only the names of new Pods come from it, too.
+    """
 
     failure: Failure | None = None
     hindrances: tuple[Hindrance, ...] = ()  # refusals that no tag tells
     unanswered: frozenset[str] = frozenset()  # names of Pods whose create was sent and never answered
+    makings: int = 0  # plans that made Pods since the RayCluster has its present version: their names are used up
     groups_seen: frozenset[str] = frozenset()  # worker groups that earlier generations of this spec had
 
 

@@ -2,6 +2,8 @@
 
 Rules: one key is worked on by one worker at a time; nothing is decided before everything written earlier for the same
 object is in the view; a plan that fails, by the server or by a bug, comes back with back-off and disturbs no other key.
+When something has vanished, nothing is made anew before the server itself has said that the object still lives: its own
+end may be why, and its cache the last to know.
 """
 
 import asyncio
@@ -59,6 +61,7 @@ class Controller:
         self._after = after
         self._stopwatch = stopwatch
         self._writers: dict[Key, str] = {}
+        self._bereft: set[Key] = set()  # something of theirs has vanished since we last knew that they live
 
     def connect(self) -> None:
         """From here on changes become keys; what the caches hold already comes first."""
@@ -68,6 +71,8 @@ class Controller:
     def _listener(self, keys_of: KeysOf) -> Callable[[Any, Any], None]:
         def changed(before: Any, after: Any) -> None:
             for key in keys_of(before, after):
+                if after is None:
+                    self._bereft.add(key)
                 self.queue.add(key)
 
         return changed
@@ -107,17 +112,29 @@ class Controller:
         self._remember(key, subject)
         if subject is None:
             self.queue.forget(key)
+            self._bereft.discard(key)
             return "gone"
         await self._executor.settle(subject)
-        if self._freshness.missing(self._executor.writer_for(subject)) is not None:
-            self.queue.add_after(key, LOOK_AGAIN_SECONDS)
-            return "stale"
+        if self._is_stale(subject):
+            return self._look_again(key)
         plan = self.reconciler.plan(key, self._now())
+        if key in self._bereft and plan.creates:
+            self._bereft.discard(key)
+            await self._executor.confirm(subject)
+            if self._is_stale(subject):
+                return self._look_again(key)
         self._observer.planned(self.reconciler.name, key, plan)
         outcome = await self._executor.carry_out(subject, plan)
         if self._after is not None:
             self._after(key, outcome)
         return self._finish(key, plan, outcome)
+
+    def _is_stale(self, subject: Subject) -> bool:
+        return self._freshness.missing(self._executor.writer_for(subject)) is not None
+
+    def _look_again(self, key: Key) -> str:
+        self.queue.add_after(key, LOOK_AGAIN_SECONDS)
+        return "stale"
 
     def _finish(self, key: Key, plan: Plan, outcome: Outcome) -> str:
         for failure in outcome.failures:

@@ -52,6 +52,10 @@ class Executor:
     async def settle(self, subject: Subject) -> None:
         await self._writing.settle(self.writer_for(subject))
 
+    async def confirm(self, subject: Subject) -> None:
+        """Ask the server itself whether the subject lives; what the view has not seen of it is missed from here on."""
+        await self._writing.confirm(self.writer_for(subject), subject.ref, subject.uid)
+
     async def carry_out(self, subject: Subject, plan: Plan) -> Outcome:
         failures: list[Failure] = []
         status_failures: list[Failure] = []

@@ -69,6 +69,12 @@ class Writing:
                 await asyncio.sleep(doubt.lands_before - now)
             await self._settle(subject, doubt)
 
+    async def confirm(self, subject: str, ref: Ref, uid: str) -> None:
+        """A read of what no write of ours is about: its end, or a newer state of it, has to be seen first."""
+        doubt = Unsettled(ref, uid, asyncio.get_running_loop().time())
+        self._freshness.doubt(subject, doubt)
+        await self._settle(subject, doubt)
+
     async def _settle(self, subject: str, doubt: Unsettled) -> None:
         kind = self._types.of_ref(doubt.ref)
         key = Key(doubt.ref.namespace, doubt.ref.name)

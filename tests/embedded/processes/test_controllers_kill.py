@@ -89,10 +89,15 @@ async def watch(session: aiohttp.ClientSession, path: str) -> AsyncIterator[dict
     query = {"watch": "1", "timeoutSeconds": "3000"}
     async with session.get(path, params=query, timeout=aiohttp.ClientTimeout(total=None)) as answer:
         rest = b""
-        async for chunk in answer.content.iter_any():
-            *lines, rest = (rest + chunk).split(b"\n")
-            for line in lines:
-                yield msgspec.json.decode(line)
+        try:
+            async for chunk in answer.content.iter_any():
+                *lines, rest = (rest + chunk).split(b"\n")
+                for line in lines:
+                    yield msgspec.json.decode(line)
+        finally:
+            # A polite end waits for the server's; the loop may be closed before that comes.
+            if answer.connection is not None and answer.connection.transport is not None:
+                answer.connection.transport.abort()
 
 
 async def create_jobs(session: aiohttp.ClientSession) -> None:

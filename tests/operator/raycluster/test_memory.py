@@ -62,35 +62,35 @@ def test_which_failure_is_told(outcome: Outcome, told: Failure | None) -> None:
 
 def test_a_failure_stays_until_a_plan_succeeds_and_each_change_is_news() -> None:
     memory = Memory()
-    assert memory.facts(KEY, "u", None).failure is None
+    assert memory.facts(KEY, "u", "1", None).failure is None
     assert memory.ended(KEY, failed((FORBIDDEN, "FailedCreateHeadPod")))
     assert not memory.ended(KEY, failed((FORBIDDEN, "FailedCreateHeadPod")))
-    assert memory.facts(KEY, "u", None).failure == Failure("FailedCreateHeadPod", "exceeded quota")
+    assert memory.facts(KEY, "u", "1", None).failure == Failure("FailedCreateHeadPod", "exceeded quota")
     assert memory.ended(KEY, Outcome())
-    assert memory.facts(KEY, "u", None).failure is None
+    assert memory.facts(KEY, "u", "1", None).failure is None
 
 
 def test_a_group_counts_as_seen_from_the_look_after_the_one_that_saw_it() -> None:
     memory = Memory()
-    assert memory.facts(KEY, "u", desired("a", "b")).groups_seen == frozenset()
-    assert memory.facts(KEY, "u", desired("b")).groups_seen == {"a", "b"}
+    assert memory.facts(KEY, "u", "1", desired("a", "b")).groups_seen == frozenset()
+    assert memory.facts(KEY, "u", "1", desired("b")).groups_seen == {"a", "b"}
 
 
 def test_a_new_cluster_under_the_name_of_an_old_one_inherits_nothing() -> None:
     memory = Memory()
-    memory.facts(KEY, "old", desired("a"))
+    memory.facts(KEY, "old", "1", desired("a"))
     memory.ended(KEY, failed((FORBIDDEN, "")))
-    facts = memory.facts(KEY, "new", desired("b"))
+    facts = memory.facts(KEY, "new", "1", desired("b"))
     assert facts.groups_seen == frozenset()
     assert facts.failure is None
 
 
 def test_what_is_forgotten_tells_nothing() -> None:
     memory = Memory()
-    memory.facts(KEY, "u", desired("a"))
+    memory.facts(KEY, "u", "1", desired("a"))
     memory.forget(KEY)
     assert not memory.ended(KEY, failed((FORBIDDEN, "")))
-    assert memory.facts(KEY, "u", None).groups_seen == frozenset()
+    assert memory.facts(KEY, "u", "1", None).groups_seen == frozenset()
 
 
 def quota_error(pod: str) -> ForbiddenError:
@@ -99,30 +99,30 @@ def quota_error(pod: str) -> ForbiddenError:
 
 def test_one_kind_of_failure_keeps_the_words_of_the_first() -> None:
     memory = Memory()
-    memory.facts(KEY, "u", None)
+    memory.facts(KEY, "u", "1", None)
     assert memory.ended(KEY, failed((quota_error("a"), "FailedCreateWorkerPod")))
-    told = memory.facts(KEY, "u", None).failure
+    told = memory.facts(KEY, "u", "1", None).failure
     assert not memory.ended(KEY, failed((quota_error("b"), "FailedCreateWorkerPod"))), "another name is no news"
-    assert memory.facts(KEY, "u", None).failure == told
+    assert memory.facts(KEY, "u", "1", None).failure == told
     assert memory.ended(KEY, failed((quota_error("b"), "FailedCreateHeadPod"))), "another tag is"
     assert memory.ended(KEY, failed((InvalidError(422, "Invalid", "no"), "FailedCreateHeadPod"))), "so is another error"
 
 
 def test_a_refusal_without_a_tag_is_a_hindrance_until_it_is_over() -> None:
     memory = Memory()
-    memory.facts(KEY, "u", None)
+    memory.facts(KEY, "u", "1", None)
     memory.ended(KEY, failed((FORBIDDEN, ""), (quota_error("a"), "FailedCreateWorkerPod")))
-    facts = memory.facts(KEY, "u", None)
+    facts = memory.facts(KEY, "u", "1", None)
     assert [hindrance.reason for hindrance in facts.hindrances] == ["QuotaExceeded"]
     assert facts.failure is not None
     assert facts.failure.tag == "FailedCreateWorkerPod"
     assert memory.ended(KEY, Outcome())
-    assert memory.facts(KEY, "u", None).hindrances == ()
+    assert memory.facts(KEY, "u", "1", None).hindrances == ()
 
 
 def test_a_status_that_is_held_back_is_written_when_its_time_has_come() -> None:
     memory, now = Memory(), 1_800_000_000.0
-    memory.facts(KEY, "uid", None)
+    memory.facts(KEY, "uid", "1", None)
     due = Plan(status=WriteStatus(Ref("ray.io/v1", "RayCluster", "ns", "demo"), "uid", "1", {"head": {}}, "Changed"))
     held = memory.pace(KEY, due, {}, now)
     assert held.status is None
@@ -134,7 +134,7 @@ def test_a_status_that_is_held_back_is_written_when_its_time_has_come() -> None:
 def test_how_long_a_status_was_held_back_is_forgotten_with_the_cluster() -> None:
     memory, now = Memory(), 1_800_000_000.0
     due = Plan(status=WriteStatus(Ref("ray.io/v1", "RayCluster", "ns", "demo"), "uid", "1", {"head": {}}, "Changed"))
-    memory.facts(KEY, "uid", None)
+    memory.facts(KEY, "uid", "1", None)
     memory.pace(KEY, due, {}, now)
     memory.facts(KEY, "another", None)
     assert memory.pace(KEY, due, {}, now + 1.0).wake_after == HOLD_SECONDS
@@ -153,16 +153,31 @@ def unheard(*names: str, blocked: tuple[str, ...] = ()) -> Outcome:
 
 def test_the_name_of_a_pod_whose_create_was_not_answered_is_kept_until_it_is() -> None:
     memory = Memory()
-    memory.facts(KEY, "u", None)
+    memory.facts(KEY, "u", "1", None)
     memory.pace(KEY, planned("a", "b"), {}, 0.0)
     memory.ended(KEY, unheard("a"))
-    assert memory.facts(KEY, "u", None).unanswered == {"a"}
+    assert memory.facts(KEY, "u", "1", None).unanswered == {"a"}
     memory.pace(KEY, planned("c"), {}, 0.0)
     memory.ended(KEY, unheard("c"))
-    assert memory.facts(KEY, "u", None).unanswered == {"a", "c"}
+    assert memory.facts(KEY, "u", "1", None).unanswered == {"a", "c"}
     memory.pace(KEY, planned("a"), {}, 0.0)
     memory.ended(KEY, Outcome(blocked=("workers/g",)))
-    assert memory.facts(KEY, "u", None).unanswered == {"a", "c"}
+    assert memory.facts(KEY, "u", "1", None).unanswered == {"a", "c"}
     memory.pace(KEY, planned("a"), {}, 0.0)
     memory.ended(KEY, Outcome(written=1))
-    assert memory.facts(KEY, "u", None).unanswered == {"c"}
+    assert memory.facts(KEY, "u", "1", None).unanswered == {"c"}
+
+
+def test_names_are_used_up_when_pods_were_made_and_free_again_with_another_version() -> None:
+    memory = Memory()
+    assert memory.facts(KEY, "u", "1", None).makings == 0
+    memory.pace(KEY, planned("p"), {}, 0.0)
+    memory.ended(KEY, failed((FORBIDDEN, "FailedCreateHeadPod")))
+    assert memory.facts(KEY, "u", "1", None).makings == 0, "it was refused"
+    memory.pace(KEY, planned("p"), {}, 0.0)
+    memory.ended(KEY, Outcome(written=1))
+    assert memory.facts(KEY, "u", "1", None).makings == 1
+    memory.pace(KEY, Plan(), {}, 0.0)
+    memory.ended(KEY, Outcome())
+    assert memory.facts(KEY, "u", "1", None).makings == 1
+    assert memory.facts(KEY, "u", "2", None).makings == 0

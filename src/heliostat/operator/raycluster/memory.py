@@ -18,6 +18,7 @@ from heliostat.runtime.outcome import Outcome
 
 class _Remembered(Struct):
     uid: str
+    version: str = ""  # of the RayCluster that the last plan was made for
     facts: Facts = Facts()
     failure_kind: str = ""
     asked_for: frozenset[str] = frozenset()  # the Pods that the plan in hand creates
@@ -28,11 +29,13 @@ class Memory:
     def __init__(self) -> None:
         self._clusters: dict[Key, _Remembered] = {}
 
-    def facts(self, key: Key, uid: str, desired: DesiredCluster | None) -> Facts:
+    def facts(self, key: Key, uid: str, version: str, desired: DesiredCluster | None) -> Facts:
         """What is known now; the groups of this spec are known from here on."""
         known = self._clusters.get(key)
         if known is None or known.uid != uid:
             known = self._clusters[key] = _Remembered(uid)
+        if known.version != version:
+            known.version, known.facts = version, structs.replace(known.facts, makings=0)
         facts = known.facts
         groups = frozenset(group.name for group in desired.groups) if desired is not None else frozenset()
         if not groups <= facts.groups_seen:
@@ -49,7 +52,10 @@ class Memory:
         hindrances = keep_words(facts.hindrances, list_hindrances(outcome.failures))
         known.failure_kind = kind_of_failure(outcome)
         unanswered = _still_unanswered(facts.unanswered, known.asked_for, outcome)
-        known.facts = structs.replace(facts, failure=failure, hindrances=hindrances, unanswered=unanswered)
+        makings = facts.makings + bool(known.asked_for - _pods_not_made(outcome))
+        known.facts = structs.replace(
+            facts, failure=failure, hindrances=hindrances, unanswered=unanswered, makings=makings
+        )
         return (failure, hindrances) != (facts.failure, facts.hindrances)
 
     def pace(self, key: Key, plan: Plan, shown: JsonObject, now: float) -> Plan:
@@ -69,6 +75,10 @@ def _still_unanswered(known: frozenset[str], asked_for: frozenset[str], outcome:
     silent = [failure.action for failure in outcome.failures if isinstance(failure.error, AmbiguousError)]
     answered = frozenset() if outcome.blocked else asked_for
     return (known - answered) | frozenset(_pods_created(silent))
+
+
+def _pods_not_made(outcome: Outcome) -> frozenset[str]:
+    return frozenset(_pods_created(failure.action for failure in outcome.failures))
 
 
 def _pods_created(actions: Iterable[Action]) -> Iterator[str]:

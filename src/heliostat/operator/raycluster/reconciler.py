@@ -99,7 +99,7 @@ class RayClusterReconciler:
             observed,
             meaning.desired,
             self._settings,
-            self._memory.facts(key, item.metadata.uid, meaning.desired),
+            self._memory.facts(key, item.metadata.uid, item.metadata.resource_version, meaning.desired),
             now,
             refusal=meaning.refusal or refusal(status_problems(observed.conditions)),
             warnings=meaning.warnings,
