@@ -4,6 +4,7 @@ import os
 import socket
 import time
 import uuid
+from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
 
@@ -29,6 +30,7 @@ from heliostat.runtime.lease_decisions import LeaseSettings, LeaseSettingsError
 from heliostat.runtime.log_file import add_log_file
 from heliostat.runtime.logs import Log, LogSettingsError, configure_logging
 from heliostat.runtime.process import ProcessSettings, Workplace, run_process
+from heliostat.runtime.turn import Turn, TurnFileError, open_turn
 
 _HELP = ("-h", "-help", "--help")
 
@@ -49,7 +51,10 @@ def run(arguments: list[str]) -> int:
     try:
         import uvloop
 
-        return uvloop.run(_Process(told, connection).run(settings))
+        with _find_turn(told.turn_file) as turn:
+            return uvloop.run(_Process(told, connection, turn).run(settings))
+    except TurnFileError as error:
+        raise CommandError(f"--turn-file: {error}") from None
     except (AccessError, HealthServerError) as error:
         raise CommandError(str(error), 1) from None
 
@@ -57,8 +62,9 @@ def run(arguments: list[str]) -> int:
 class _Process:
     """The start-up finds out on what the work stands; both share a process."""
 
-    def __init__(self, told: OperatorProcess, connection: Connection) -> None:
+    def __init__(self, told: OperatorProcess, connection: Connection, turn: Turn | None) -> None:
         self._told = told
+        self._turn = turn
         self._log = Log("heliostat.operator")
         self._is_in_cluster = connection.is_in_cluster
         self._start_up = StartUp(
@@ -89,6 +95,8 @@ class _Process:
             observe=place.metrics.exchanged,
         )
         self._settings = await self._start_up.wait(client)
+        if self._turn is not None:
+            await self._turn.wait()
 
     async def _work(self, place: Workplace) -> None:
         operator = RayOperator(
@@ -107,6 +115,10 @@ class _Process:
             self._log.info("serving", at=text)
         else:
             print(text, flush=True)
+
+
+def _find_turn(path: str) -> AbstractContextManager[Turn | None]:
+    return open_turn(Path(path)) if path else nullcontext()
 
 
 def _read(arguments: list[str]) -> OperatorProcess:

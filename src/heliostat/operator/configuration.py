@@ -34,6 +34,7 @@ class ProcessFlags(OperatorFlags, frozen=True, kw_only=True):
     request_seconds: float = 4.0
     log_format: str = ""
     watch_seconds: float = 45.0  # shorter in tests
+    turn_file: str = ""
 
 
 class LogOptions(Struct, frozen=True, kw_only=True):
@@ -59,6 +60,7 @@ class OperatorProcess(Struct, frozen=True, kw_only=True):
     lease_times: LeaseTimes
     request_seconds: float
     watch_seconds: float
+    turn_file: str  # empty: none
     namespaces: tuple[str, ...]  # empty: all of them
     concurrency: int
     qps: float
@@ -115,6 +117,7 @@ def build_process(
         lease_times=LeaseTimes(lease=flags.lease_seconds, renew=flags.renew_seconds, retry=flags.retry_seconds),
         request_seconds=_positive("request-seconds", flags.request_seconds),
         watch_seconds=_positive("watch-seconds", flags.watch_seconds),
+        turn_file=flags.turn_file,
         namespaces=parse_namespaces(flags.watch_namespace),
         concurrency=_concurrency(flags.reconcile_concurrency),
         qps=flags.qps,

@@ -41,6 +41,9 @@ FLAG_SENTENCES: dict[str, str] = {
     "retry-seconds": "how often it is renewed, or looked at by the others",
     "request-seconds": "the deadline of every request; shorter than lease minus renew",
     "log-format": "auto, json or text; counts before --log-stdout-encoder",
+    "turn-file": "of several on this machine only the one works that has the lock of this file, which tells its pid;"
+    " the others stand by, and when it ends, even by kill -9, one of them goes on at once;"
+    " with --enable-leader-election=false after one request deadline",
 }
 HIDDEN = ("watch-seconds",)
 

@@ -31,7 +31,7 @@ FLAGS = ("--simulated-nodes=3", "--log-level=error")
 ALONE = ("--no-leader-elect", "--request-seconds=1")
 ELECTED = ("--lease-seconds=4", "--renew-seconds=3", "--retry-seconds=0.4", "--request-seconds=0.9")
 # On the clock: six stand by. The next waits the deadline and fills its caches; what is left of the second is work.
-STANDING_BY = ("--request-seconds=0.3",)
+STANDING_BY = ("--no-leader-elect", "--request-seconds=0.3")
 STAND_BYS = 6
 CLOCK_SECONDS = 300  # until when all must be done
 
@@ -152,7 +152,12 @@ async def kill_the_leader(folder: Path, server: ServerProcess, observed: Observe
 async def kill_at_every_full_second(folder: Path, server: ServerProcess, observed: Observed) -> int:
     """By the clock alone: a second begins when it begins, however late the kill before was."""
     kills = 0
-    with StandBys(folder, server.kubeconfig, *FLAGS, *STANDING_BY, size=STAND_BYS) as stand_bys:
+    flags = (*FLAGS, *STANDING_BY, f"--turn-file={folder / 'turn'}")
+
+    def start(name: str) -> ControllersProcess:
+        return ControllersProcess(folder, server.kubeconfig, *flags, name=name)
+
+    with StandBys(folder / "turn", start, size=STAND_BYS) as stand_bys:
         begun = asyncio.get_running_loop().time()
         for second in range(1, CLOCK_SECONDS):
             with contextlib.suppress(TimeoutError):

@@ -136,7 +136,7 @@ def test_how_long_a_status_was_held_back_is_forgotten_with_the_cluster() -> None
     due = Plan(status=WriteStatus(Ref("ray.io/v1", "RayCluster", "ns", "demo"), "uid", "1", {"head": {}}, "Changed"))
     memory.facts(KEY, "uid", "1", None)
     memory.pace(KEY, due, {}, now)
-    memory.facts(KEY, "another", None)
+    memory.facts(KEY, "another", "1", None)
     assert memory.pace(KEY, due, {}, now + 1.0).wake_after == HOLD_SECONDS
 
 
