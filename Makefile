@@ -59,7 +59,8 @@ soak: $(READY) ## kill the server 500 times in the middle of writes, with longer
 	HELIOSTAT_SOAK=1 $(BIN)/pytest -q tests/embedded/processes tests/operator/processes
 
 bench: $(READY) ## every benchmark; each prints a ratio measured in the same run
-	@for file in bench/[a-z]*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
+	@missed=; for file in bench/[a-z]*.py; do echo "== $$file"; $(BIN)/python $$file || missed="$$missed $$file"; done; \
+	test -z "$$missed" || { echo "a bar was missed:$$missed"; exit 1; }
 
 snapshots: $(READY) ## write the examples' snapshots again
 	HELIOSTAT_WRITE_SNAPSHOTS=1 $(BIN)/pytest -q tests/golden/test_examples.py

@@ -119,15 +119,19 @@ class Controller:
             return self._look_again(key)
         plan = self.reconciler.plan(key, self._now())
         if key in self._bereft and plan.creates:
-            self._bereft.discard(key)
-            await self._executor.confirm(subject)
-            if self._is_stale(subject):
-                return self._look_again(key)
+            return await self._confirm(key, subject)
         self._observer.planned(self.reconciler.name, key, plan)
         outcome = await self._executor.carry_out(subject, plan)
         if self._after is not None:
             self._after(key, outcome)
         return self._finish(key, plan, outcome)
+
+    async def _confirm(self, key: Key, subject: Subject) -> str:
+        """Then it is decided anew: what was decided before the server answered is old by now."""
+        self._bereft.discard(key)
+        await self._executor.confirm(subject)
+        self.queue.add(key)
+        return "confirmed"
 
     def _is_stale(self, subject: Subject) -> bool:
         return self._freshness.missing(self._executor.writer_for(subject)) is not None

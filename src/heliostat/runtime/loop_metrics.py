@@ -20,6 +20,7 @@ RESULTS: Final = {
     "gone": SUCCESS,
     "written": SUCCESS,
     "quiet": SUCCESS,
+    "confirmed": REQUEUE,
     "stale": REQUEUE_AFTER,
     "failed": ERROR,
     "unavailable": ERROR,

@@ -109,6 +109,9 @@ def _find_unrest_of(state: State, cluster: JsonObject, staff: Staff) -> Iterator
     yield from _find_outdated(cluster, live, staff)
     yield from _find_missing(state, cluster)
     yield from _find_untrue_status(cluster, live)
+    # Whatever has ended is not running, and all must be, as with KubeRay: what is left of a removed group counts.
+    if not ended and not has_condition(cluster, "RayClusterProvisioned"):
+        yield f"C13: {name} does not say that it is provisioned, and it is"
 
 
 def _find_wrong_counts(cluster: JsonObject, live: list[JsonObject]) -> Iterator[str]:
@@ -168,8 +171,8 @@ def _find_untrue_status(cluster: JsonObject, live: list[JsonObject]) -> Iterator
     heads = [name_of(pod) for pod in live if label(pod, "node-type") == HEAD]
     if [status.get("head", {}).get("podName")] != heads:
         yield f"C13: {name} tells of head {status.get('head', {}).get('podName')}, and {heads} are there"
-    if not has_condition(cluster, "HeadPodReady") or not has_condition(cluster, "RayClusterProvisioned"):
-        yield f"C13: {name} does not say that it is provisioned, and it is"
+    if not has_condition(cluster, "HeadPodReady"):
+        yield f"C13: {name} does not say that its head is ready, and it is"
     failure = has_condition(cluster, "ReplicaFailure")
     if failure or (status.get("state") != "ready" and not _has_leftovers(cluster, live)):
         yield f"C13: {name} is in state {status.get('state')!r}, with a failure: {failure}"
