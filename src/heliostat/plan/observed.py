@@ -68,7 +68,7 @@ class Facts(Struct, frozen=True, kw_only=True):
     failure: Failure | None = None
     hindrances: tuple[Hindrance, ...] = ()  # refusals that no tag tells
     unanswered: frozenset[str] = frozenset()  # names of Pods whose create was sent and never answered
-    makings: int = 0  # plans that made Pods since the RayCluster has its present version: their names are used up
+    moves: int = 0  # plans that made or deleted Pods since the RayCluster has its present version
     groups_seen: frozenset[str] = frozenset()  # worker groups that earlier generations of this spec had
 
 

@@ -8,7 +8,7 @@ import pytest
 from heliostat.api.settings import Settings
 from heliostat.desired.model import DesiredCluster
 from heliostat.kube.objects import Key, Metadata
-from heliostat.kube.plan import Create, Plan, Ref, Stage, WriteStatus
+from heliostat.kube.plan import Create, Delete, Plan, Ref, Stage, WriteStatus
 from heliostat.operator.kinds import WholeObject
 from heliostat.operator.raycluster.memory import Memory, failure_of
 from heliostat.operator.raycluster.understanding import work_out
@@ -168,16 +168,20 @@ def test_the_name_of_a_pod_whose_create_was_not_answered_is_kept_until_it_is() -
     assert memory.facts(KEY, "u", "1", None).unanswered == {"c"}
 
 
-def test_names_are_used_up_when_pods_were_made_and_free_again_with_another_version() -> None:
+def test_names_are_used_up_when_pods_came_or_went_and_free_again_with_another_version() -> None:
     memory = Memory()
-    assert memory.facts(KEY, "u", "1", None).makings == 0
+    assert memory.facts(KEY, "u", "1", None).moves == 0
     memory.pace(KEY, planned("p"), {}, 0.0)
     memory.ended(KEY, failed((FORBIDDEN, "FailedCreateHeadPod")))
-    assert memory.facts(KEY, "u", "1", None).makings == 0, "it was refused"
+    assert memory.facts(KEY, "u", "1", None).moves == 0, "it was refused"
     memory.pace(KEY, planned("p"), {}, 0.0)
     memory.ended(KEY, Outcome(written=1))
-    assert memory.facts(KEY, "u", "1", None).makings == 1
+    assert memory.facts(KEY, "u", "1", None).moves == 1
     memory.pace(KEY, Plan(), {}, 0.0)
     memory.ended(KEY, Outcome())
-    assert memory.facts(KEY, "u", "1", None).makings == 1
-    assert memory.facts(KEY, "u", "2", None).makings == 0
+    assert memory.facts(KEY, "u", "1", None).moves == 1
+    gone = Delete(Ref("v1", "Pod", "ns", "half"), "uid-of-half", "ReplicaIncomplete")
+    memory.pace(KEY, Plan(stages=(Stage("workers/g", (gone,)),)), {}, 0.0)
+    memory.ended(KEY, Outcome(written=1))
+    assert memory.facts(KEY, "u", "1", None).moves == 2, "another life may have made it from this very view"
+    assert memory.facts(KEY, "u", "2", None).moves == 0

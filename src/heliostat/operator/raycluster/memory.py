@@ -1,13 +1,13 @@
 """What the operator remembers of RayClusters. Losing all of it may delay a decision, and never changes one."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from msgspec import Struct, structs
 
 from heliostat.desired.model import DesiredCluster
 from heliostat.kube.jsontree import JsonObject
 from heliostat.kube.objects import Key
-from heliostat.kube.plan import Action, Create, Plan
+from heliostat.kube.plan import Action, Create, Delete, Plan
 from heliostat.operator.raycluster.hindrances import keep_words, list_hindrances
 from heliostat.plan.observed import Facts, Failure
 from heliostat.plan.status_pacing import pace_status
@@ -22,6 +22,7 @@ class _Remembered(Struct):
     facts: Facts = Facts()
     failure_kind: str = ""
     asked_for: frozenset[str] = frozenset()  # the Pods that the plan in hand creates
+    moved: frozenset[str] = frozenset()  # the Pods that it creates or deletes
     held_until: float | None = None
 
 
@@ -35,7 +36,7 @@ class Memory:
         if known is None or known.uid != uid:
             known = self._clusters[key] = _Remembered(uid)
         if known.version != version:
-            known.version, known.facts = version, structs.replace(known.facts, makings=0)
+            known.version, known.facts = version, structs.replace(known.facts, moves=0)
         facts = known.facts
         groups = frozenset(group.name for group in desired.groups) if desired is not None else frozenset()
         if not groups <= facts.groups_seen:
@@ -52,16 +53,15 @@ class Memory:
         hindrances = keep_words(facts.hindrances, list_hindrances(outcome.failures))
         known.failure_kind = kind_of_failure(outcome)
         unanswered = _still_unanswered(facts.unanswered, known.asked_for, outcome)
-        makings = facts.makings + bool(known.asked_for - _pods_not_made(outcome))
-        known.facts = structs.replace(
-            facts, failure=failure, hindrances=hindrances, unanswered=unanswered, makings=makings
-        )
+        moves = facts.moves + bool(known.moved - _pods_of(failure.action for failure in outcome.failures))
+        known.facts = structs.replace(facts, failure=failure, hindrances=hindrances, unanswered=unanswered, moves=moves)
         return (failure, hindrances) != (facts.failure, facts.hindrances)
 
     def pace(self, key: Key, plan: Plan, shown: JsonObject, now: float) -> Plan:
         """The plan with its status, or without it while the status is held back."""
         known = self._clusters[key]
-        known.asked_for = frozenset(_pods_created(plan.actions()))
+        known.asked_for = _pods_of(action for action in plan.actions() if isinstance(action, Create))
+        known.moved = _pods_of(plan.actions())
         pace = pace_status(plan, shown, known.held_until, now)
         known.held_until = pace.held_until
         return pace.plan
@@ -72,17 +72,19 @@ class Memory:
 
 def _still_unanswered(known: frozenset[str], asked_for: frozenset[str], outcome: Outcome) -> frozenset[str]:
     """Asked for again and answered: known no more. Stages that were not begun have asked for nothing."""
-    silent = [failure.action for failure in outcome.failures if isinstance(failure.error, AmbiguousError)]
+    silent = [
+        failure.action
+        for failure in outcome.failures
+        if isinstance(failure.error, AmbiguousError) and isinstance(failure.action, Create)
+    ]
     answered = frozenset() if outcome.blocked else asked_for
-    return (known - answered) | frozenset(_pods_created(silent))
+    return (known - answered) | _pods_of(silent)
 
 
-def _pods_not_made(outcome: Outcome) -> frozenset[str]:
-    return frozenset(_pods_created(failure.action for failure in outcome.failures))
-
-
-def _pods_created(actions: Iterable[Action]) -> Iterator[str]:
-    return (action.ref.name for action in actions if isinstance(action, Create) and action.ref.kind == "Pod")
+def _pods_of(actions: Iterable[Action]) -> frozenset[str]:
+    """Those that are created or deleted."""
+    moving = (action for action in actions if isinstance(action, Create | Delete))
+    return frozenset(action.ref.name for action in moving if action.ref.kind == "Pod")
 
 
 def failure_of(outcome: Outcome) -> Failure | None:
