@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -263,6 +264,30 @@ def test_a_request_may_give_up_while_the_program_goes_on_and_closing_ends_it(tmp
             assert Path(f"/proc/{child}").exists()
             await credentials.close()
             await until_gone(child)
+
+    asyncio.run(test())
+
+
+@pytest.mark.parametrize("steps", range(1, 9))
+def test_whoever_gives_up_while_the_program_is_being_started_leaves_none_of_its_children(
+    tmp_path: Path, steps: int
+) -> None:
+    async def test() -> None:
+        async with asyncio.timeout(90):
+            credentials = hanging(tmp_path)
+            impatient = asyncio.create_task(credentials.fetch())
+            for _ in range(steps):
+                await asyncio.sleep(0)
+            child = tmp_path / "child"
+            deadline = (
+                time.monotonic() + 0.5
+            )  # the loop stands still: it learns of the start after the children are there
+            while not (child.exists() and child.read_text()) and time.monotonic() < deadline:
+                time.sleep(0.005)
+            await credentials.close()
+            await asyncio.gather(impatient, return_exceptions=True)
+            if child.exists() and child.read_text():
+                await until_gone(child.read_text().strip())
 
     asyncio.run(test())
 

@@ -96,7 +96,20 @@ class ExecCredentials:
     async def _run(self) -> bytes:
         plugin = self._plugin
         try:
-            process = await asyncio.create_subprocess_exec(
+            process = await self._start()
+        except (OSError, ValueError) as error:
+            raise _cannot_run(plugin, error) from None
+        stdout, stderr = await self._finish(process)
+        if process.returncode:
+            told = stderr.decode(errors="replace").strip()[-_LONGEST_STDERR:] or "nothing on stderr"
+            raise _failed(plugin, f"ended with code {process.returncode}: {told}", "run it by hand to see why")
+        return stdout
+
+    async def _start(self) -> asyncio.subprocess.Process:
+        """Who gives up while it is being started waits until it has been: only then its whole group can be ended."""
+        plugin = self._plugin
+        starting = asyncio.ensure_future(
+            asyncio.create_subprocess_exec(
                 plugin.command,
                 *(arg.reveal() for arg in plugin.args),
                 stdin=asyncio.subprocess.DEVNULL,
@@ -105,13 +118,14 @@ class ExecCredentials:
                 env=self._build_environment(),
                 start_new_session=True,
             )
-        except (OSError, ValueError) as error:
-            raise _cannot_run(plugin, error) from None
-        stdout, stderr = await self._finish(process)
-        if process.returncode:
-            told = stderr.decode(errors="replace").strip()[-_LONGEST_STDERR:] or "nothing on stderr"
-            raise _failed(plugin, f"ended with code {process.returncode}: {told}", "run it by hand to see why")
-        return stdout
+        )
+        try:
+            return await asyncio.shield(starting)
+        except asyncio.CancelledError:
+            process = await starting
+            _kill_group(process)
+            await process.wait()
+            raise
 
     async def _finish(self, process: asyncio.subprocess.Process) -> tuple[bytes, bytes]:
         try:
