@@ -1,9 +1,10 @@
 """Local mode as people meet it: how long a run takes, what we cost beside Ray, and how fast Pods come and go.
 
 ``run``: ``heliostat run`` with nothing running against ``ray start --head`` and ``ray job submit`` by hand, until the
-program's answer is seen, both in this run. ``memory``: all our processes with two Pods up. ``start``: from the request
-until a Pod is seen running, less what its program takes by itself. ``many``: tiny Pods from the first request until
-the last one has succeeded, was deleted and has left nothing on the node. Needs root, as Pods do.
+program's answer is seen, both in this run. ``memory``: all our processes with two Pods that have been up for some
+seconds. ``start``: from the request until a Pod is seen running, less what its program takes by itself. ``many``: tiny
+Pods from the first request until the last one has succeeded, was deleted and has left nothing on the node. Needs root,
+as Pods do.
 """
 
 import argparse
@@ -35,6 +36,7 @@ print("the answer is", ray.get(ray.remote(lambda: 6 * 7).remote()), flush=True)
 """
 RUN_SECONDS = 300.0
 LOOK_SECONDS = 0.005
+SETTLE_SECONDS = 5.0  # what was needed to start Pods is let go
 
 
 class Sizes(Struct, frozen=True):
@@ -127,6 +129,7 @@ def measure_memory(_sizes: Sizes) -> Iterator[Bar]:
             await watch.make([_pod(name, "sleep", "1000") for name in ("head", "worker")], "Running")
 
         _watch(machine, bring_up)
+        time.sleep(SETTLE_SECONDS)
         found = machine.memory()
     resident = sum(each.resident for each in found.values())
     yield Bar("all our processes with two Pods up: resident", resident, 220.0, "MB")

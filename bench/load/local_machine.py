@@ -10,6 +10,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from heliostat.embedded.node.network.holder import find_holder
 from heliostat.local.state import State
 from load.targets import environment, memory_mb
 
@@ -37,7 +38,11 @@ class LocalMachine(Struct, frozen=True):
         if status is None:
             raise SystemExit(f"{self.state.path}: nothing runs here")
         named = {"supervisor": [status.pid], **{child.name: [child.pid] for child in status.children}}
-        named["template of shims"] = _children(named["node"][0])
+        holder = find_holder(self.state.node / "network")
+        named["the network's holder"] = [holder.pid] if holder is not None else []
+        named["template of shims"] = [
+            pid for pid in _children(named["node"][0]) if pid not in named["the network's holder"]
+        ]
         named["shims and inits"] = _shims(self.state.path)
         return {name: _measure(pids) for name, pids in named.items()}
 

@@ -208,6 +208,32 @@ class TestProbes:
         assert probe["httpGet"] == {"path": "/api/healthz", "port": 52365}
         assert "exec" not in probe
 
+    @pytest.mark.parametrize(
+        ("seconds", "creator", "timing"),
+        [
+            (0, "RayCluster", (10, 5, 10)),
+            (1, "RayCluster", (1, 1, 50)),
+            (2, "RayCluster", (2, 2, 25)),
+            (7, "RayCluster", (7, 7, 7)),
+            (0, "RayService", (10, 5, 1)),
+            (1, "RayService", (1, 1, 1)),
+        ],
+    )
+    def test_readiness_may_be_asked_for_sooner_with_the_same_patience(
+        self, seconds: int, creator: str, timing: tuple[int, int, int]
+    ) -> None:
+        labels = {"ray.io/originated-from-crd": creator}
+        cluster = desired(Settings(ready_probe_seconds=seconds), metadata={"labels": labels})
+        ray = worker_spec(cluster)["containers"][0]
+        fields = ("initialDelaySeconds", "periodSeconds", "failureThreshold")
+        assert tuple(ray["readinessProbe"][field] for field in fields) == timing
+        assert tuple(ray["livenessProbe"][field] for field in fields) == (30, 5, 120)
+
+    def test_the_probes_of_the_user_are_never_touched(self) -> None:
+        own = {"tcpSocket": {"port": 1}, "initialDelaySeconds": 99}
+        cluster = desired(Settings(ready_probe_seconds=1), head_container={"readinessProbe": own})
+        assert head_spec(cluster)["containers"][0]["readinessProbe"] == own
+
     @pytest.mark.parametrize("version", ["2.52.0", "2.53.0"])
     def test_a_serving_worker_is_ready_only_with_its_proxy(self, version: str) -> None:
         cluster = desired(

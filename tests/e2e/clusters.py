@@ -1,6 +1,7 @@
 """RayClusters for tests with real Ray: documents small enough for a loaded machine, and what a test asks of them."""
 
 import subprocess
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -22,7 +23,7 @@ _PATIENCE = {
     "RAY_gcs_server_port_wait_time_s": "120",
 }
 
-_CREATE_ACTOR = """
+_CREATE_ACTORS = """
 import ray
 ray.init(namespace="tests", log_to_driver=False)
 @ray.remote(**{options})
@@ -32,7 +33,8 @@ class Counter:
     def increase(self):
         self.value += 1
         return self.value
-Counter.options(name={name!r}, lifetime="detached", max_restarts=-1, max_task_retries=-1).remote()
+for name in {names!r}:
+    Counter.options(name=name, lifetime="detached", max_restarts=-1, max_task_retries=-1).remote()
 """
 
 _CALL_ACTOR = """
@@ -41,21 +43,26 @@ ray.init(namespace="tests", log_to_driver=False)
 print("counter is", ray.get(ray.get_actor({name!r}).increase.remote(), timeout=120))
 """
 
-_KILL_ACTOR = """
+_KILL_ACTORS = """
 import ray
 ray.init(namespace="tests", log_to_driver=False)
-ray.kill(ray.get_actor({name!r}))
+for name in {names!r}:
+    ray.kill(ray.get_actor(name))
 """
 
 
 def build_group(name: str = "workers", *, replicas: int = 1, **fields: Any) -> dict[str, Any]:
+    """``pod`` are fields of the workers' Pods, ``limits`` further limits of Ray's container in them."""
+    container = _container("ray-worker")
+    container["resources"]["limits"].update(fields.pop("limits", {}))
+    metadata = fields.pop("metadata", {})
     return {
         "groupName": name,
         "replicas": replicas,
         "minReplicas": fields.pop("minReplicas", 0),
         "maxReplicas": fields.pop("maxReplicas", 3),
         "rayStartParams": fields.pop("rayStartParams", {"num-cpus": "1"}),
-        "template": {"spec": {**fields.pop("pod", {}), "containers": [_container("ray-worker")]}},
+        "template": {"metadata": metadata, "spec": {**fields.pop("pod", {}), "containers": [container]}},
         **fields,
     }
 
@@ -103,11 +110,21 @@ class RealCluster:
 
     def pods(self, node_type: str, group: str = "") -> list[dict[str, Any]]:
         """Those that are not on their way out."""
+        return [tree for tree in self.list_pods(node_type, group) if "deletionTimestamp" not in tree["metadata"]]
+
+    def list_pods(self, node_type: str, group: str = "") -> list[dict[str, Any]]:
+        """With those that are on their way out."""
         labels = f"ray.io/cluster={self.name},ray.io/node-type={node_type}" + (
             f",ray.io/group={group}" if group else ""
         )
-        trees = msgspec.json.decode(self.machine.kubectl("get", "pods", "-l", labels, "-o", "json"))["items"]
-        return [tree for tree in trees if "deletionTimestamp" not in tree["metadata"]]
+        trees: list[dict[str, Any]] = msgspec.json.decode(
+            self.machine.kubectl("get", "pods", "-l", labels, "-o", "json")
+        )["items"]
+        return trees
+
+    def replicas(self, group: int = 0) -> int:
+        """What the spec asks for."""
+        return int(self.get()["spec"]["workerGroupSpecs"][group]["replicas"])
 
     def patch(self, *operations: dict[str, Any]) -> None:
         text = msgspec.json.encode(operations).decode()
@@ -128,6 +145,19 @@ class RealCluster:
 
         self.wait(is_ready, READY_SECONDS)
 
+    def use_groups(self, *groups: dict[str, Any]) -> None:
+        """In place of those that it has, which lose their Pods first: without its group a Pod would stay.
+
+        By our hand, because an autoscaler would let them be idle for a while.
+        """
+        there = range(len(self.get()["spec"]["workerGroupSpecs"]))
+        paths = [f"/spec/workerGroupSpecs/{index}/{name}" for index in there for name in ("minReplicas", "replicas")]
+        self.patch(*({"op": "replace", "path": path, "value": 0} for path in paths))
+        for pod in self.list_pods("worker"):
+            self.machine.kubectl("delete", "pod", pod["metadata"]["name"], "--wait=false", "--ignore-not-found")
+        self.wait(lambda: self.list_pods("worker") == [])
+        self.replace("/spec/workerGroupSpecs", list(groups))
+
     def wait_for_workers(self, wanted: int, group: str = "", *, seconds: float = CHANGE_SECONDS) -> None:
         """As many as wanted, and all of them ready."""
 
@@ -143,6 +173,13 @@ class RealCluster:
             wait_for(look, seconds, every=1.0)
         except AssertionError as error:
             raise AssertionError(f"{error}\n{self.describe()}") from None
+
+    def hold(self, look: Callable[[], bool], seconds: float) -> None:
+        """It is so all the time."""
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            assert look(), self.describe()
+            time.sleep(1.0)
 
     def describe(self) -> str:
         """For messages of tests that failed."""
@@ -171,14 +208,15 @@ class RealCluster:
             "exec", self.head(), "-c", "ray-head", "--", "python", "-c", program, seconds=seconds
         )
 
-    def create_actor(self, name: str, **options: Any) -> None:
-        self.python(_CREATE_ACTOR.format(name=name, options=options or {"num_cpus": 1}))
+    def create_actors(self, *names: str, **options: Any) -> None:
+        """Each wants a CPU, unless the options say otherwise."""
+        self.python(_CREATE_ACTORS.format(names=names, options=options or {"num_cpus": 1}))
 
     def call_actor(self, name: str) -> int:
         return int(self.python(_CALL_ACTOR.format(name=name)).rpartition("counter is ")[2])
 
-    def kill_actor(self, name: str) -> None:
-        self.python(_KILL_ACTOR.format(name=name))
+    def kill_actors(self, *names: str) -> None:
+        self.python(_KILL_ACTORS.format(names=names))
 
 
 def find_condition(status: dict[str, Any], type_: str) -> tuple[str, str]:

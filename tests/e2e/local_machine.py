@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
@@ -62,10 +62,15 @@ class LocalMachine:
         assert status is not None
         return status
 
-    def kill(self, child: str) -> None:
-        """One of our processes, with -9, while it runs."""
-        pid = wait_for(lambda: next((each.pid for each in self.status().children if each.name == child), 0), 30)
-        os.kill(pid, signal.SIGKILL)
+    def kill(self, *children: str) -> None:
+        """Processes of ours, with -9, at once and while they run."""
+        for pid in wait_for(lambda: self._pids(children), 30):
+            os.kill(pid, signal.SIGKILL)
+
+    def _pids(self, children: Collection[str]) -> list[int]:
+        """None while one of them does not run."""
+        pids = [each.pid for each in self.status().children if each.name in children]
+        return pids if all(pids) else []
 
     def logs(self) -> str:
         """For messages of tests that failed."""

@@ -22,7 +22,7 @@ def test_an_actor_survives_the_gcs_and_the_head_and_redis_is_empty_in_the_end(tm
         cluster.wait_until_ready()
         cluster.wait_for_workers(1)
         worker = cluster.pods("worker")[0]["metadata"]["uid"]
-        cluster.create_actor("survivor")
+        cluster.create_actors("survivor")
         assert cluster.call_actor("survivor") == 1
         kill_the_gcs(cluster)
         assert cluster.call_actor("survivor") == 2

@@ -1,4 +1,4 @@
-"""What people do to a cluster that runs: let it rest, replace it by a new one, run groups of several hosts."""
+"""What people do to a cluster that runs: let it rest, and replace it by a new one."""
 
 from pathlib import Path
 
@@ -41,36 +41,3 @@ def recreate(cluster: RealCluster) -> None:
     cluster.wait_for_workers(1)
     after = cluster.pods("head")[0]
     assert after["metadata"]["annotations"][HASH] != before["metadata"]["annotations"][HASH]
-
-
-def test_a_replica_of_several_hosts_is_replaced_as_a_whole(tmp_path: Path) -> None:
-    with local_machine(tmp_path / "state") as machine:
-        assert machine.heliostat("up").returncode == 0
-        cluster = RealCluster(machine, build_cluster("wide", [build_group(numOfHosts=2, minReplicas=1)]))
-        cluster.wait_until_ready()
-        cluster.wait_for_workers(2)
-        before = hosts_by_replica(cluster)
-        assert [sorted(hosts) for hosts in before.values()] == [["0", "1"]]
-        machine.kubectl("delete", "pod", cluster.pods("worker")[0]["metadata"]["name"], "--wait=false")
-        cluster.wait(lambda: before.keys().isdisjoint(hosts_by_replica(cluster)))
-        cluster.wait_for_workers(2)
-        after = hosts_by_replica(cluster)
-        assert [sorted(hosts) for hosts in after.values()] == [["0", "1"]]
-        assert "2 hosts" in cluster.python(_COUNT_HOSTS)
-
-
-_COUNT_HOSTS = """
-import ray
-ray.init(log_to_driver=False)
-alive = [node for node in ray.nodes() if node["Alive"] and node["Resources"].get("CPU")]
-print(len(alive), "hosts")
-"""
-
-
-def hosts_by_replica(cluster: RealCluster) -> dict[str, list[str]]:
-    """The host indices of each replica's Pods, by the replica's name."""
-    found: dict[str, list[str]] = {}
-    for pod in cluster.pods("worker"):
-        labels = pod["metadata"]["labels"]
-        found.setdefault(labels["ray.io/worker-group-replica-name"], []).append(labels["ray.io/replica-host-index"])
-    return found

@@ -24,7 +24,9 @@ def test_pods_are_spread_over_nodes_by_what_these_pretend_to_have(tmp_path: Path
         assert len(set(running.values())) == len(nodes) == 3
         first = next(iter(running))
         _succeed(machine, "delete", f"pod/{first}")
-        assert _succeed(machine, "logs", "--gone", first) == f"{first} looks\n"
+        assert _succeed(machine, "logs", "--all", first) == f"{first} looks\n"
+        (gone,) = json.loads(_succeed(machine, "get", f"pod/{first}", "--all", "-o", "json"))["items"]
+        assert (gone["status"]["phase"], "heliostat.dev/gone-at" in gone["metadata"]["annotations"]) == ("Failed", True)
         wait_for(lambda: _running_nodes(machine, [name for name in names if name != first], 3), 30)
 
 

@@ -1,11 +1,15 @@
 """What this machine promises as one node, and as several."""
 
 import os
+from pathlib import Path
 
 import pytest
 
+from heliostat import __version__
+from heliostat.embedded.controllers.nodes.machines import build_node
 from heliostat.kube.quantity import Quantity
-from heliostat.local.machine import NodeWishes, build_local_machines
+from heliostat.local.machine import NodeWishes, Traits, build_local_machines
+from heliostat.local.system_facts import describe_system
 
 
 def test_further_nodes_are_numbered_and_alike() -> None:
@@ -37,7 +41,25 @@ def test_strict_nodes_promise_together_no_more_than_there_is(resource: str, coun
 
 
 def test_what_is_wished_for_comes_besides_or_instead() -> None:
-    wishes = NodeWishes(count=2, resources={"nvidia.com/gpu": "2", "cpu": "1"}, labels={"zone": "a"})
+    wishes = NodeWishes(count=2, of_all=Traits(resources={"nvidia.com/gpu": "2", "cpu": "1"}, labels={"zone": "a"}))
     for machine in build_local_machines(wishes):
         assert (machine.capacity["nvidia.com/gpu"], machine.capacity["cpu"]) == ("2", "1")
         assert machine.labels == {"heliostat.dev/local": "true", "zone": "a"}
+
+
+def test_the_node_says_what_the_machine_runs() -> None:
+    (machine,) = build_local_machines(NodeWishes())
+    info = build_node(machine, "2026-01-01T00:00:00Z")["status"]["nodeInfo"]
+    assert info["kernelVersion"] == os.uname().release
+    assert info["containerRuntimeVersion"] == f"heliostat://{__version__}"
+    assert info["bootID"] == Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    assert "simulated" not in " ".join(info.values())
+    assert build_node(machine, "now")["metadata"]["labels"]["kubernetes.io/arch"] == info["architecture"]
+
+
+@pytest.mark.parametrize(
+    ("release", "name"),
+    [({"PRETTY_NAME": "Ubuntu 24.04", "NAME": "Ubuntu"}, "Ubuntu 24.04"), ({"NAME": "x"}, "x"), ({}, "unknown")],
+)
+def test_a_system_without_a_pretty_name_has_another(release: dict[str, str], name: str) -> None:
+    assert describe_system(release) == name

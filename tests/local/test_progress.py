@@ -3,6 +3,7 @@
 import io
 from typing import Any
 
+from heliostat.kube.image_versions import VERSION_MATCHES
 from heliostat.local.progress import ClusterView, is_cluster_ready, view_cluster
 from heliostat.local.view import ProgressView
 
@@ -42,6 +43,14 @@ def test_each_pod_tells_its_state_or_why_it_waits() -> None:
         "  ✓ head: ready",
         '  … worker: ErrImagePull: container ray: no entry of images.toml stands for the image "x"',
     )
+
+
+def test_pods_that_run_another_version_than_their_image_says_are_told_in_one_line() -> None:
+    differs = {"type": VERSION_MATCHES, "status": "False", "message": "2.52.0 is not 2.60.0"}
+    pods = [pod(name, "Running", ready=True) for name in ("head", "worker")]
+    for each in pods:
+        each["status"]["conditions"].append(differs)
+    assert view_cluster(cluster(), pods).lines[-2:] == ("  ✓ worker: ready", "  ! 2.52.0 is not 2.60.0")
 
 
 def test_a_failure_of_the_operator_is_shown() -> None:

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
+from heliostat.api.settings import Settings
 from heliostat.operator.configuration import OperatorProcess, ProcessFlags, build_process, parse_process_flags
 from heliostat.operator.flag_help import FLAG_SENTENCES, HIDDEN, render_help
 from heliostat.operator.listen_address import ListenAddress, parse_address
@@ -39,6 +40,7 @@ def test_without_anything_the_defaults_are_kuberays() -> None:
         (["--use-kubernetes-proxy"], "uses_proxy", True),
         (["--context=there"], "context", "there"),
         (["--request-seconds=1.5"], "request_seconds", 1.5),
+        (["--ready-probe-seconds=1"], "settings", Settings(ready_probe_seconds=1)),
     ],
 )
 def test_flags(arguments: list[str], field: str, expected: Any) -> None:
@@ -90,6 +92,7 @@ def test_blanks_around_watched_namespaces_do_not_count(text: str, names: tuple[s
         (["--log-file-encoder=xml"], "--log-file-encoder: 'xml' is not known; use json or console"),
         (["--log-stdout-encoder=xml"], "use json or console"),
         (["--log-format=xml"], "use auto, json or text"),
+        (["--ready-probe-seconds=11"], "--ready-probe-seconds: 11 is not between 0, which means KubeRay's own, and 10"),
         (["--request-seconds=0"], "--request-seconds: 0 s is no deadline"),
         (["--request-seconds=inf"], "is no deadline"),
         (["--feature-gates=Nope=true"], "unknown feature gate"),

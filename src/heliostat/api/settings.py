@@ -40,6 +40,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     requeue_seconds: int = 300
     inject_init_container: bool = True
     inject_probes: bool = True
+    ready_probe_seconds: int = 0  # delay and period of readiness probes that are injected; 0: KubeRay's
     random_pod_delete: bool = False
     redis_cleanup: bool = True
     head_cluster_ip_service: bool = False

@@ -20,6 +20,7 @@ from heliostat.embedded.serving import EmbeddedServer, ServerOptions
 from heliostat.embedded.storage.errors import StorageError
 
 if TYPE_CHECKING:
+    from heliostat.embedded.history.recorder import HistoryOptions
     from heliostat.embedded.own_controllers import ControllerOptions
 
 
@@ -65,6 +66,13 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         type=Path,
         help="the socket of the node that runs Pods on this machine: logs, commands, ports and proxies end there",
     )
+    parser.add_argument("--history", type=Path, metavar="PATH", help="remember in this directory what is gone")
+    parser.add_argument(
+        "--history-of",
+        default="pods,services,jobs.batch",
+        metavar="RESOURCES",
+        help="which, such as rayclusters.ray.io (pods,services,jobs.batch)",
+    )
     add_node_flags(parser)
     options = parser.parse_args(arguments)
     if options.simulated_nodes and not options.controllers:
@@ -86,6 +94,7 @@ async def _serve(options: argparse.Namespace) -> int:
         synchronous=options.synchronous,
         with_previews=options.previews,
         controllers=_build_controllers(options) if options.controllers else None,
+        history=_build_history(options) if options.history is not None else None,
     )
     backend = NodeLink(options.node_socket) if options.node_socket is not None else None
     async with EmbeddedServer(server_options, on_bug=traceback.print_exception, node_backend=backend) as server:
@@ -99,6 +108,13 @@ def _build_controllers(options: argparse.Namespace) -> "ControllerOptions":
     from heliostat.embedded.own_controllers import ControllerOptions
 
     return ControllerOptions(simulation=build_simulation(options))
+
+
+def _build_history(options: argparse.Namespace) -> "HistoryOptions":
+    from heliostat.embedded.history.recorder import HistoryOptions
+
+    resources = tuple(filter(None, options.history_of.split(",")))
+    return HistoryOptions(directory=options.history, resources=resources, has_same_store=not options.memory)
 
 
 async def _run_until(stop: asyncio.Event, server: EmbeddedServer) -> int:

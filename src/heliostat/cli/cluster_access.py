@@ -14,10 +14,11 @@ from pathlib import Path
 
 import msgspec
 
-from heliostat.cli.errors import CommandError
+from heliostat.cli.errors import CommandError, MissingObjectError, UnreachableError
 from heliostat.kube.jsontree import JsonObject
 from heliostat.kube.nearest import nearest_name
 from heliostat.kube.resource_types import ResourceType
+from heliostat.local.disk import find_disk_problem
 from heliostat.local.state import State, default_state
 from heliostat.runtime.client import Client
 from heliostat.runtime.connection import AccessError, Connection
@@ -83,7 +84,7 @@ class Cluster:
         try:
             tree: JsonObject = msgspec.json.decode(await self.client.get(resource, namespace, name))
         except NotFoundError:
-            raise CommandError(await self._tell_missing(resource, namespace, name), 1) from None
+            raise MissingObjectError(await self._tell_missing(resource, namespace, name), 1) from None
         return tree
 
     async def _tell_missing(self, resource: ResourceType, namespace: str, name: str) -> str:
@@ -116,9 +117,11 @@ def run_on_cluster(options: argparse.Namespace, work: Callable[[Cluster], Awaita
     except KeyboardInterrupt:
         return INTERRUPTED
     except AccessError as error:
-        raise CommandError(f"no cluster to talk to: {error}; {_START}", 1) from None
+        raise UnreachableError(f"no cluster to talk to: {error}; {_START}", 1) from None
     except UnavailableError as error:
-        raise CommandError(f"the cluster cannot be reached: {tell_unreachable(error)}; {_START}", 1) from None
+        raise UnreachableError(
+            f"the cluster cannot be reached: {tell_unreachable(error)}; {_advise(options)}", 1
+        ) from None
     except ApiError as error:
         raise CommandError(str(error), 1) from None
 
@@ -133,6 +136,11 @@ async def _run(options: argparse.Namespace, work: Callable[[Cluster], Awaitable[
         return await work(Cluster(connection, transport, options.namespace, _find_local_state(path)))
     finally:
         await transport.close()
+
+
+def _advise(options: argparse.Namespace) -> str:
+    local = _find_local_state(find_kubeconfig(options.kubeconfig))
+    return (local is not None and find_disk_problem(local.path)) or _START
 
 
 def find_kubeconfig(named: Path | None) -> Path | None:

@@ -7,7 +7,8 @@ import time
 from pathlib import Path
 
 from heliostat.cli.errors import CommandError
-from heliostat.local.state import State, default_state
+from heliostat.local.leftovers import end_leftovers
+from heliostat.local.state import State, StateError, SupervisorStatus, default_state
 
 STOP_SECONDS = 60.0
 
@@ -35,11 +36,21 @@ def _is_running(pid: int) -> bool:
         return False
 
 
+def _end_leftovers(state: State, status: SupervisorStatus) -> bool:
+    try:
+        with state.lock():
+            return end_leftovers(state, status) > 0
+    except StateError as error:
+        raise CommandError(str(error), 1) from None
+
+
 def stop(state: State) -> bool:
     """Whether there was anything to stop."""
     status = state.read_status()
-    if status is None or not state.is_locked():
+    if status is None:
         return False
+    if not state.is_locked():  # the supervisor was stopped, or killed
+        return _end_leftovers(state, status)
     os.kill(status.pid, signal.SIGTERM)
     deadline = time.monotonic() + STOP_SECONDS
     while state.is_locked() or _is_running(status.pid):

@@ -7,3 +7,11 @@ class CommandError(Exception):
     def __init__(self, message: str, exit_code: int = 2) -> None:
         super().__init__(message)
         self.exit_code = exit_code
+
+
+class MissingObjectError(CommandError):
+    """There is no such object now."""
+
+
+class UnreachableError(CommandError):
+    """There is no cluster to ask."""

@@ -3,13 +3,14 @@
 import argparse
 import sys
 from collections.abc import Iterator
+from typing import TypeAlias
 
 from msgspec.structs import replace
 
 from heliostat.cli.cluster_access import Cluster, add_cluster_flags, run_on_cluster
 from heliostat.cli.errors import CommandError
 from heliostat.cli.render import print_objects
-from heliostat.cli.served_kinds import fetch_kinds
+from heliostat.cli.served_kinds import ServedKinds, fetch_kinds
 from heliostat.cli.server_tables import ACCEPT, Table, format_table, read_table
 from heliostat.desired import labels
 from heliostat.kube.jsontree import JsonObject
@@ -22,14 +23,16 @@ from heliostat.runtime.calls import Selection, list_call, path_of
 from heliostat.runtime.errors import NotFoundError
 from heliostat.runtime.transport import Call
 
+Found: TypeAlias = tuple[ResourceType, JsonObject]
+
 
 def run(arguments: list[str]) -> int:
     options = _parse(arguments)
-    if options.gone:
-        from heliostat.cli.gone_pods import show_gone_pods
+    if options.all:
+        from heliostat.cli.get_all import get_all
 
-        return show_gone_pods(options)
-    return run_on_cluster(options, lambda cluster: _get(cluster, options))
+        return get_all(options)
+    return run_on_cluster(options, lambda cluster: get(cluster, options))
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
@@ -47,7 +50,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("--kinds", action="store_true", help="list the kinds that the cluster serves")
     parser.add_argument(
-        "--gone", action="store_true", help="Pods that no longer are, as the local node kept them; of one, its timeline"
+        "--all", action="store_true", help="also those that are gone, as the local cluster remembers them"
     )
     add_cluster_flags(parser)
     options = parser.parse_args(arguments)
@@ -59,17 +62,25 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     return options
 
 
-async def _get(cluster: Cluster, options: argparse.Namespace) -> int:
+async def get(cluster: Cluster, options: argparse.Namespace) -> int:
     if not options.kind and not options.kinds:
         return await _show_clusters(cluster, options)
     kinds = await fetch_kinds(cluster.client)
     if options.kinds:
         print("\n".join(format_columns([("NAME", "APIVERSION", "KIND"), *kinds.lines()])))
         return 0
-    resources = [kinds.meant_by(word) for word in options.kind.split(",")]
     if options.output in ("table", "wide"):
-        return await _show_tables(cluster, resources, options)
-    return await _show_objects(cluster, resources, options)
+        return await _show_tables(cluster, _meant(kinds, options), options)
+    found = await fetch_objects(cluster, kinds, options)
+    if options.output == "name":
+        print_names(found)
+    else:
+        print_objects([tree for _resource, tree in found], options.output)
+    return 0
+
+
+def _meant(kinds: ServedKinds, options: argparse.Namespace) -> list[ResourceType]:
+    return [kinds.meant_by(word) for word in options.kind.split(",")]
 
 
 async def _show_tables(cluster: Cluster, resources: list[ResourceType], options: argparse.Namespace) -> int:
@@ -104,21 +115,21 @@ def _calls(cluster: Cluster, resource: ResourceType, options: argparse.Namespace
         yield replace(list_call(selection), accept=ACCEPT)
 
 
-async def _show_objects(cluster: Cluster, resources: list[ResourceType], options: argparse.Namespace) -> int:
-    found: list[tuple[ResourceType, JsonObject]] = []
-    for resource in resources:
+async def fetch_objects(cluster: Cluster, kinds: ServedKinds, options: argparse.Namespace) -> list[Found]:
+    found: list[Found] = []
+    for resource in _meant(kinds, options):
         namespace = "" if options.all_namespaces or not resource.is_namespaced else cluster.namespace
         if options.name:
             found += [(resource, await cluster.fetch_object(resource, name)) for name in options.name]
         else:
             listed = await cluster.fetch_list(resource, namespace, label_selector=options.selector)
             found += [(resource, tree) for tree in listed]
-    if options.output == "name":
-        for resource, tree in found:
-            print(f"{resource.kind.lower()}{f'.{resource.group}' if resource.group else ''}/{tree['metadata']['name']}")
-    else:
-        print_objects([tree for _resource, tree in found], options.output)
-    return 0
+    return found
+
+
+def print_names(found: list[Found]) -> None:
+    for resource, tree in found:
+        print(f"{resource.kind.lower()}{f'.{resource.group}' if resource.group else ''}/{tree['metadata']['name']}")
 
 
 async def _show_clusters(cluster: Cluster, options: argparse.Namespace) -> int:

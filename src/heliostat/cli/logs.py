@@ -5,7 +5,7 @@ import re
 import sys
 
 from heliostat.cli.cluster_access import REQUEST_SECONDS, Cluster, add_cluster_flags, run_on_cluster
-from heliostat.cli.errors import CommandError
+from heliostat.cli.errors import CommandError, MissingObjectError, UnreachableError
 from heliostat.cli.pods_meant import fetch_pod, pick_container
 from heliostat.operator.kinds import POD
 from heliostat.runtime.calls import path_of
@@ -18,11 +18,21 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 def run(arguments: list[str]) -> int:
     options = _parse(arguments)
-    if options.gone:
-        from heliostat.cli.gone_pods import show_gone_log
+    try:
+        return run_on_cluster(options, lambda cluster: _show(cluster, options))
+    except (MissingObjectError, UnreachableError) as error:
+        return _remember(options, error)
 
+
+def _remember(options: argparse.Namespace, error: CommandError) -> int:
+    """There is no such Pod now; there may have been one."""
+    from heliostat.cli.gone_logs import has_gone_log, show_gone_log
+
+    if options.all and (has_gone_log(options) or isinstance(error, UnreachableError)):
         return show_gone_log(options)
-    return run_on_cluster(options, lambda cluster: _show(cluster, options))
+    if has_gone_log(options):
+        raise CommandError(f"{error}; one that is gone is remembered: heliostat logs --all {options.target}", 1)
+    raise error
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
@@ -38,12 +48,9 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--tail", type=_count, metavar="N", help="only the last N lines")
     parser.add_argument("--since", type=_duration, metavar="AGE", help="only what is younger, such as 30s, 5m or 2h")
     parser.add_argument("--timestamps", action="store_true", help="begin each line with its time")
-    parser.add_argument("--gone", action="store_true", help="of a Pod that no longer is, as the local node kept it")
+    parser.add_argument("--all", action="store_true", help="also of a Pod that is gone, as the local node kept it")
     add_cluster_flags(parser)
-    options = parser.parse_args(arguments)
-    if options.gone and options.follow:
-        raise CommandError("a Pod that is gone writes nothing any more: leave out --follow, or --gone")
-    return options
+    return parser.parse_args(arguments)
 
 
 async def _show(cluster: Cluster, options: argparse.Namespace) -> int:

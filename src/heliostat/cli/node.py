@@ -9,31 +9,48 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from heliostat.cli.errors import CommandError
-from heliostat.cli.local_nodes import add_local_node_flags
+from heliostat.cli.local_images import add_image_flags
+from heliostat.cli.local_nodes import add_local_node_flags, build_node_wishes
 from heliostat.cli.open_files import allow_many_open_files
 from heliostat.embedded.node.images import ImageTableError
+from heliostat.embedded.node.isolation import (
+    Isolation,
+    NoIsolationError,
+    decide_isolation,
+    enter,
+    judge,
+    observe_trials,
+)
+from heliostat.embedded.node.network import outbound
+from heliostat.embedded.node.network.shared import observe_host_address
 from heliostat.embedded.node.network.wiring import Networks
+from heliostat.embedded.node.node_facts import NodeFacts
+from heliostat.embedded.node.plain_pods import CONDITION as ISOLATED
 from heliostat.embedded.node.program import LocalNode, LocalNodeOptions, dns_address_of
-from heliostat.embedded.node.workbench import NodeFacts
 from heliostat.local.first_life import is_first_life
 from heliostat.local.images import load_images
-from heliostat.local.machine import NodeWishes, build_local_machines
+from heliostat.local.machine import GATEWAY, build_local_machines
+from heliostat.local.thrift import is_thrifty, use_small_buffers
 from heliostat.runtime.connection import AccessError, Connection
 from heliostat.runtime.health_server import HealthServerError
 from heliostat.runtime.kubeconfig import find_connection
 from heliostat.runtime.logs import FORMATS, Log, LogSettingsError, configure_logging
 from heliostat.runtime.process import ProcessSettings, Workplace, run_process
 
+OUTBOUND = "heliostat.dev/Outbound"
+
 
 def run(arguments: list[str]) -> int:
     options = _parse(arguments)
-    if os.geteuid() != 0:
-        raise CommandError("a node needs root: Pods get namespaces, mounts and a network of their own", 1)
     allow_many_open_files()
+    if is_thrifty(os.environ):
+        use_small_buffers()
     try:
+        isolation = decide_isolation(options.isolation, observe_trials())
+        enter(isolation, options.state.absolute())
         configure_logging(options.log_level, options.log_format)
-        node_options = _node_options(options)
-    except (LogSettingsError, ImageTableError) as error:
+        node_options = _node_options(options, isolation)
+    except (LogSettingsError, ImageTableError, NoIsolationError) as error:
         raise CommandError(str(error)) from None
     try:
         return asyncio.run(_work(options, node_options))  # uvloop has no datagrams of given sockets
@@ -52,7 +69,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--state", type=Path, default=Path(".heliostat-node"), help="where Pods live (.heliostat-node)")
     parser.add_argument("--name", default="", help="the node's name (the machine's); further nodes are NAME-1, NAME-2…")
     add_local_node_flags(parser)
-    parser.add_argument("--images", type=Path, metavar="FILE", help="what image names stand for, before our own table")
+    add_image_flags(parser)
     parser.add_argument("--strict", action="store_true", help="promise no more than the machine has")
     parser.add_argument("--socket", type=Path, metavar="PATH", help="serve logs, exec and ports to the API server here")
     parser.add_argument("--log-level", default="info", metavar="LEVEL", help="debug, info, warn or error (info)")
@@ -60,15 +77,15 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def _node_options(options: argparse.Namespace) -> LocalNodeOptions:
+def _node_options(options: argparse.Namespace, isolation: Isolation) -> LocalNodeOptions:
+    host, is_plain = observe_host_address(), bool(isolation.because)
     machines = build_local_machines(
-        NodeWishes(
-            name=options.name,
-            count=options.nodes,
-            is_strict=options.strict,
-            resources=options.node_resources,
-            labels=options.node_labels,
-        )
+        build_node_wishes(options, options.name),
+        address=str(host) if is_plain else GATEWAY,
+        conditions={
+            ISOLATED: judge(isolation),
+            OUTBOUND: outbound.judge(options.outbound, has_route=not host.is_loopback, is_plain=is_plain),
+        },
     )
     networks = Networks()
     server = urlsplit(_connect(options).server)
@@ -79,8 +96,10 @@ def _node_options(options: argparse.Namespace) -> LocalNodeOptions:
             host_address=machines[0].address,
             dns_address=str(dns_address_of(networks)),
             allocatable=machines[0].capacity,
-            images=load_images(options.images),
+            images=load_images(options.images, is_exact=options.exact_images),
             has_strict_cpu=options.strict,
+            plain_because=isolation.because,
+            outbound_ports=options.outbound,
             hidden=(str(options.state.absolute().parent),),
         ),
         api_server=(server.hostname or "127.0.0.1", server.port or 443),

@@ -1,12 +1,15 @@
 """``heliostat operator``: the operator for ray.io objects against any Kubernetes, until it is told to stop."""
 
+import asyncio
 import os
 import socket
 import time
 import uuid
+from collections.abc import Coroutine
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from heliostat.api.settings import Settings
 from heliostat.cli.errors import CommandError
@@ -14,6 +17,7 @@ from heliostat.cli.watch_times import build_watch_settings
 from heliostat.kube.documents import DocumentError, read_documents
 from heliostat.kube.jsontree import JsonObject
 from heliostat.local.first_life import is_first_life
+from heliostat.local.thrift import is_thrifty, use_small_buffers
 from heliostat.operator.configuration import LEASE_NAME, LogOptions, OperatorProcess, build_process, parse_process_flags
 from heliostat.operator.flag_help import render_help
 from heliostat.operator.options import PARALLEL_WRITES, OperatorOptions
@@ -27,7 +31,6 @@ from heliostat.runtime.health_server import METRICS, PROBES, HealthServerError, 
 from heliostat.runtime.host import HostSettings
 from heliostat.runtime.kubeconfig import find_connection
 from heliostat.runtime.lease_decisions import LeaseSettings, LeaseSettingsError
-from heliostat.runtime.log_file import add_log_file
 from heliostat.runtime.logs import Log, LogSettingsError, configure_logging
 from heliostat.runtime.process import ProcessSettings, Workplace, run_process
 from heliostat.runtime.turn import Turn, TurnFileError, open_turn
@@ -49,14 +52,22 @@ def run(arguments: list[str]) -> int:
     except AccessError as error:
         raise CommandError(str(error), 1) from None
     try:
-        import uvloop
-
         with _find_turn(told.turn_file) as turn:
-            return uvloop.run(_Process(told, connection, turn).run(settings))
+            return _run_loop(_Process(told, connection, turn).run(settings))
     except TurnFileError as error:
         raise CommandError(f"--turn-file: {error}") from None
     except (AccessError, HealthServerError) as error:
         raise CommandError(str(error), 1) from None
+
+
+def _run_loop(work: Coroutine[Any, Any, int]) -> int:
+    """uvloop is 2 MB; the clusters of one machine need no faster loop."""
+    if is_thrifty(os.environ):
+        use_small_buffers()
+        return asyncio.run(work)
+    import uvloop
+
+    return uvloop.run(work)
 
 
 class _Process:
@@ -141,6 +152,8 @@ def _read_file(path: str) -> JsonObject:
 def _configure_logs(log: LogOptions) -> None:
     configure_logging(log.level, log.format)
     if log.file:
+        from heliostat.runtime.log_file import add_log_file
+
         add_log_file(log.file, log.file_format)
 
 

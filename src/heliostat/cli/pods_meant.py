@@ -6,7 +6,7 @@ A bare name is a Pod if there is one, and otherwise a RayCluster, which stands f
 import msgspec
 
 from heliostat.cli.cluster_access import Cluster
-from heliostat.cli.errors import CommandError
+from heliostat.cli.errors import CommandError, MissingObjectError
 from heliostat.desired import labels
 from heliostat.kube.jsontree import JsonObject
 from heliostat.kube.nearest import nearest_name
@@ -50,7 +50,7 @@ async def _fetch_head(cluster: Cluster, name: str, *, is_certain: bool) -> JsonO
     known += list(dict.fromkeys(filter(None, (_label(pod, labels.CLUSTER) for pod in pods))))
     meant = nearest_name(name, known)
     hint = f"did you mean {meant}?" if meant else "heliostat get shows what there is"
-    raise CommandError(f"there is no Pod or RayCluster {name!r} in namespace {cluster.namespace}; {hint}", 1)
+    raise MissingObjectError(f"there is no Pod or RayCluster {name!r} in namespace {cluster.namespace}; {hint}", 1)
 
 
 async def _has_cluster(cluster: Cluster, name: str) -> bool:

@@ -14,7 +14,10 @@ from heliostat.cli import down, up
 from heliostat.cli.errors import CommandError
 from heliostat.cli.findings import format_finding
 from heliostat.cli.inputs import load_documents
+from heliostat.cli.local_images import add_image_flags, build_image_flags
+from heliostat.cli.local_nodes import add_local_node_flags, build_local_node_flags, build_node_wishes
 from heliostat.kube.jsontree import JsonObject
+from heliostat.local.assembly import READY_PROBE_SECONDS
 from heliostat.local.running import RAY_CLUSTER, Made, RunError, Show, apply_all, follow_until_ready, run_job, take_down
 from heliostat.local.session import Session, UnknownKindError, open_session
 from heliostat.local.state import State
@@ -29,12 +32,16 @@ _PATIENCE_SECONDS = 60.0  # our processes may die and come back
 def run(arguments: list[str]) -> int:
     own, command = _split(arguments)
     options = _parse(own)
+    build_node_wishes(options)
     documents = _load(options)
     state = up.open_for_use(options)
     was_up = state.is_locked()
     if not was_up:
-        up.start_in_background(state, ["--ephemeral"] if options.ephemeral else [])
+        up.start_in_background(state, _flags_of_up(options))
         up.wait_until_ready(state)
+    elif _flags_of_up(options):
+        told = " ".join(_flags_of_up(options))
+        print(f"heliostat is up already and stays as it was started: heliostat down first for {told}", file=sys.stderr)
     try:
         return asyncio.run(_run(state, documents, command, options))
     except KeyboardInterrupt:
@@ -44,6 +51,13 @@ def run(arguments: list[str]) -> int:
     finally:
         if not was_up and not options.keep:
             down.stop(state)
+
+
+def _flags_of_up(options: argparse.Namespace) -> list[str]:
+    plain = [f"--{name}" for name in ("ephemeral", "strict") if getattr(options, name)]
+    probes = [f"--ready-probe-seconds={options.ready_probe_seconds}"]
+    probes = probes if options.ready_probe_seconds != READY_PROBE_SECONDS else []
+    return [*plain, *probes, *build_image_flags(options), *build_local_node_flags(options)]
 
 
 def _split(arguments: list[str]) -> tuple[list[str], list[str]]:
@@ -70,6 +84,10 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("--keep", action="store_true", help="leave everything up afterwards")
     parser.add_argument("--ephemeral", action="store_true", help="when it has to be started: keep nothing on disk")
+    add_image_flags(parser, "when it has to be started: ")
+    parser.add_argument("--strict", action="store_true", help="when it has to be started: promise what there is")
+    add_local_node_flags(parser, "when it has to be started: ")
+    up.add_probe_flag(parser, "when it has to be started: ")
     parser.add_argument("--state", type=Path, help="the state directory (HELIOSTAT_STATE or ~/.local/state/heliostat)")
     return parser.parse_args(arguments)
 

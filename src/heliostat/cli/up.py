@@ -1,19 +1,22 @@
 """``heliostat up``: a whole Kubernetes with the ray.io operator on this machine, in the background."""
 
 import argparse
-import asyncio
 import os
-import signal
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import NoReturn
 
 from heliostat.cli.errors import CommandError
-from heliostat.cli.local_nodes import add_local_node_flags, build_local_node_flags
-from heliostat.local.assembly import LocalOptions, build_supervisor
-from heliostat.local.state import State, StateError, default_state, open_state
+from heliostat.cli.local_images import add_image_flags, build_image_flags
+from heliostat.cli.local_nodes import add_local_node_flags, build_local_node_flags, build_node_wishes, check_isolation
+from heliostat.cli.local_operator import add_local_operator_flags, build_local_operator_flags
+from heliostat.local.assembly import READY_PROBE_SECONDS, LocalOptions, become_supervisor, build_orders
+from heliostat.local.leftovers import end_leftovers
+from heliostat.local.state import State, StateError, SupervisorStatus, default_state, open_state
+from heliostat.operator.configuration import LONGEST_PROBE_SECONDS
 
 READY_SECONDS = 60.0
 _POLL_SECONDS = 0.05
@@ -21,13 +24,14 @@ _POLL_SECONDS = 0.05
 
 def run(arguments: list[str]) -> int:
     options = parse(arguments)
+    build_node_wishes(options)  # a wish for a node that there is not is refused before anything is started
     state = open_for_use(options)
     if options.foreground:
-        return _supervise(state, options)
+        _supervise(state, options)
     if state.is_locked():
         print(f"already up: export KUBECONFIG={state.kubeconfig}")
         return 0
-    start_in_background(state, arguments)
+    start_in_background(state, [*_without_paths(arguments), *build_image_flags(options)])
     wait_until_ready(state)
     print(f"up: export KUBECONFIG={state.kubeconfig}")
     return 0
@@ -44,16 +48,29 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--ephemeral", action="store_true", help="keep nothing: everything is gone after heliostat down"
     )
-    parser.add_argument("--images", type=Path, metavar="FILE", help="what image names stand for, before our own table")
+    add_image_flags(parser)
     parser.add_argument("--strict", action="store_true", help="promise Pods no more than the machine has")
     add_local_node_flags(parser)
+    add_local_operator_flags(parser)
+    add_probe_flag(parser)
     parser.add_argument("--foreground", action="store_true", help="stay here and stop at Ctrl-C")
     return parser.parse_args(arguments)
 
 
+def add_probe_flag(parser: argparse.ArgumentParser, when: str = "") -> None:
+    parser.add_argument(
+        "--ready-probe-seconds",
+        type=int,
+        choices=range(LONGEST_PROBE_SECONDS + 1),
+        default=READY_PROBE_SECONDS,
+        metavar="N",
+        help=f"{when}how soon and how often Ray containers without a readiness probe in the document are asked whether"
+        f" they are ready; 0 means KubeRay's 10 and 5 s ({READY_PROBE_SECONDS})",
+    )
+
+
 def open_for_use(options: argparse.Namespace) -> State:
-    if os.geteuid() != 0:
-        raise CommandError("Pods need root for now: namespaces, mounts and a network of their own; try sudo -E", 1)
+    check_isolation(options)
     try:
         return open_state(options.state or default_state())
     except StateError as error:
@@ -72,7 +89,7 @@ def start_in_background(state: State, arguments: list[str]) -> int:
                 "--foreground",
                 "--state",
                 str(state.path),
-                *_kept(arguments),
+                *arguments,
             ],
             stdin=subprocess.DEVNULL,
             stdout=log,
@@ -83,13 +100,13 @@ def start_in_background(state: State, arguments: list[str]) -> int:
     return process.pid
 
 
-def _kept(arguments: list[str]) -> list[str]:
-    """Without the state directory, which is given anew."""
+def _without_paths(arguments: list[str]) -> list[str]:
+    """Those that are given anew, for a process in another directory."""
     kept, skip = [], False
     for argument in arguments:
-        if skip or argument.startswith("--state="):
+        if skip or argument.startswith(("--state=", "--images=")):
             skip = False
-        elif argument == "--state":
+        elif argument in ("--state", "--images"):
             skip = True
         else:
             kept.append(argument)
@@ -109,25 +126,21 @@ def wait_until_ready(state: State, seconds: float = READY_SECONDS) -> None:
     raise CommandError(f"not ready after {seconds:.0f} s: {why}; see {state.logs}", 1)
 
 
-def _supervise(state: State, options: argparse.Namespace) -> int:
+def _supervise(state: State, options: argparse.Namespace) -> NoReturn:
     local = LocalOptions(
         is_ephemeral=options.ephemeral,
         port=options.port,
-        images=options.images.absolute() if options.images is not None else None,
         strict=options.strict,
-        node_flags=build_local_node_flags(options),
+        ready_probe_seconds=options.ready_probe_seconds,
+        operator_flags=build_local_operator_flags(options),
+        node_flags=(*build_image_flags(options), *build_local_node_flags(options)),
     )
 
-    async def work() -> None:
-        stop = asyncio.Event()
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            asyncio.get_running_loop().add_signal_handler(number, stop.set)
-        await build_supervisor(state, local).run(stop)
-
     try:
-        asyncio.run(work())
+        with state.lock() as lock:
+            told = state.read_status()
+            state.write_status(SupervisorStatus(pid=os.getpid(), since=time.time(), is_ephemeral=options.ephemeral))
+            end_leftovers(state, told)
+            become_supervisor(build_orders(state, local, lock.fileno()))
     except StateError as error:
         raise CommandError(str(error), 1) from None
-    if options.ephemeral:
-        state.remove()
-    return 0

@@ -1,4 +1,7 @@
-"""Liveness and readiness of the Ray container, where the user set none (constants.md §8)."""
+"""Liveness and readiness of the Ray container, where the user set none (constants.md §8).
+
+Asked sooner for readiness when the settings say so: then a container that fails is unready after as long as before.
+"""
 
 from heliostat.api.markers import JsonObject
 from heliostat.api.ray_version import is_at_least
@@ -7,6 +10,7 @@ from heliostat.desired.context import BuildContext
 from heliostat.desired.ports import DASHBOARD_AGENT_PORT, DASHBOARD_PORT, SERVE_PORT, container_port, port_param
 
 UNIFIED_HEALTH_SINCE = (2, 53, 0)
+_PERIOD = 5
 
 
 def add_probes(container: JsonObject, context: BuildContext, node_type: str, params: dict[str, str]) -> None:
@@ -18,16 +22,25 @@ def add_probes(container: JsonObject, context: BuildContext, node_type: str, par
         if context.creator == "RayService" and node_type == labels.WORKER:
             # A worker takes Serve traffic only while its proxy answers.
             handler = _exec(_raylet_check(params), _serve_check(container))
-            container["readinessProbe"] = {**handler, **_timing(10, timeout, failures=1)}
+            failures = 1
         else:
-            container["readinessProbe"] = {**handler, **_timing(10, timeout, failures=10)}
+            failures = 10
+        container["readinessProbe"] = {**handler, **_readiness_timing(context, timeout, failures)}
 
 
-def _timing(initial_delay: int, timeout: int, *, failures: int) -> JsonObject:
+def _readiness_timing(context: BuildContext, timeout: int, failures: int) -> JsonObject:
+    sooner = context.settings.ready_probe_seconds
+    if not sooner:
+        return _timing(10, timeout, failures=failures)
+    patience = failures * _PERIOD if failures > 1 else 1  # seconds; one failure that counts at once still does
+    return _timing(sooner, timeout, failures=max(1, patience // sooner), period=sooner)
+
+
+def _timing(initial_delay: int, timeout: int, *, failures: int, period: int = _PERIOD) -> JsonObject:
     return {
         "initialDelaySeconds": initial_delay,
         "timeoutSeconds": timeout,
-        "periodSeconds": 5,
+        "periodSeconds": period,
         "successThreshold": 1,
         "failureThreshold": failures,
     }

@@ -53,6 +53,7 @@ from heliostat.kube.jsontree import JsonObject, encode_json
 from heliostat.kube.timestamps import parse_timestamp
 
 if TYPE_CHECKING:
+    from heliostat.embedded.history.recorder import HistoryOptions
     from heliostat.embedded.own_controllers import ControllerOptions, OwnControllers
 
 AUDIENCE = "https://kubernetes.default.svc.cluster.local"
@@ -69,6 +70,7 @@ class ServerOptions(Struct, frozen=True, kw_only=True):
     retention: Retention = Retention()
     admission: AdmissionOptions = AdmissionOptions()
     controllers: "ControllerOptions | None" = None  # Kubernetes' own controllers, in this process
+    history: "HistoryOptions | None" = None  # which objects are remembered when they are gone, and where
     limits: Limits = Limits()
     with_previews: bool = False  # serve alpha and beta versions of built-in kinds too
     tokens: tuple[tuple[Hidden, User], ...] = ()  # bearer tokens that are accepted besides client certificates
@@ -136,6 +138,7 @@ class EmbeddedServer:
             raise refusal
         self._identity = self._load_identity()
         self.store = await self._ends.enter_async_context(Store(self._open_journal()))
+        self._start_history()
         check_token = self._build_token_check()
         self._authenticator = Authenticator(check_token, (AUDIENCE,))
         self.core = ApiCore(
@@ -207,6 +210,14 @@ class EmbeddedServer:
         metadata = msgspec.json.decode(record.body)["metadata"]
         deleted = metadata.get("deletionTimestamp")
         return Existing(metadata["uid"], parse_timestamp(deleted) if deleted else None)
+
+    def _start_history(self) -> None:
+        if self._options.history is None:
+            return
+        from heliostat.embedded.history.recorder import keep_history  # noqa: PLC0415  few remember
+
+        keeping = keep_history(self.store, self._options.history, on_problem=self._on_bug)
+        self._ends.push_async_callback(_cancel, asyncio.create_task(keeping, name="history"))
 
     def _start_compaction(self) -> None:
         task = asyncio.create_task(keep_compacting(self.store, self._options.retention))

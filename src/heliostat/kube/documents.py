@@ -15,8 +15,6 @@ from heliostat.kube.json_explain import JsonSyntaxError, index_json
 from heliostat.kube.jsontree import JsonObject, JsonRefusedError, after_space, decode_utf8, scan_json
 from heliostat.kube.paths import Path
 from heliostat.kube.places import Place, line_at
-from heliostat.kube.yaml_compose import Composer
-from heliostat.kube.yaml_lines import index_yaml
 
 __all__ = ["MAX_BYTES", "Document", "DocumentError", "read_documents"]
 
@@ -38,6 +36,8 @@ class _Text:
             if self.json_starts:
                 self.places[position] = index_json(self.text, self.json_starts[position], self.source)
             else:
+                from heliostat.kube.yaml_lines import index_yaml  # noqa: PLC0415  who reads JSON alone is 1 MB smaller
+
                 self.places = dict(enumerate(index_yaml(self.text)))
         return self.places[position]
 
@@ -64,6 +64,8 @@ def read_documents(data: bytes | str, source: str = "-") -> list[Document]:
         text = _Text(content, source, [start for _, start in found])
         trees = [tree for tree, _ in found]
     else:
+        from heliostat.kube.yaml_compose import Composer  # noqa: PLC0415  who reads JSON alone is 1 MB smaller
+
         text = _Text(content, source, [])
         trees = list(Composer(content, source).documents())
     documents: list[Document] = []

@@ -238,7 +238,7 @@ def _why_not_initialized(pod: PodView) -> tuple[str, str] | None:
         return None  # what still runs in the init list is a sidecar
     for status in pod.init_container_statuses:
         state = status.state
-        if state.waiting is not None and state.waiting.reason not in _UNDER_WAY:
+        if state.waiting is not None and (state.waiting.reason not in _UNDER_WAY or state.waiting.message):
             return state.waiting.reason, _about("init container", status.name, state.waiting.message or "is waiting")
         if state.terminated is not None and state.terminated.exit_code != 0:
             return _why_terminated("init container", status.name, state.terminated)

@@ -1,49 +1,72 @@
-"""What a local Heliostat consists of: which processes, with which arguments, and what the server has to know first."""
+"""What a local Heliostat consists of: which processes, with which arguments, and the supervisor that keeps them."""
 
-import asyncio
 import os
 import socket
-import time
+import sys
 from pathlib import Path
+from typing import NoReturn
 
 import msgspec
 from msgspec import Struct
 
-from heliostat.api.crds import all_crds
-from heliostat.kube.jsontree import JsonObject
-from heliostat.kube.resource_types import ResourceType
+import heliostat
+from heliostat.api.kinds import GROUP, KINDS
 from heliostat.local.state import State
-from heliostat.local.supervisor import Command, Supervisor
-from heliostat.runtime.client import Client
-from heliostat.runtime.errors import AlreadyExistsError
-from heliostat.runtime.https_transport import HttpsTransport
-from heliostat.runtime.kubeconfig import find_connection
 
-_CRD = ResourceType(
-    "apiextensions.k8s.io/v1", "CustomResourceDefinition", "customresourcedefinitions", is_namespaced=False
-)
+REMEMBERED = ("pods", "services", "jobs.batch", *(f"{kind.plural}.{GROUP}" for kind in KINDS.values()))
+READY_PROBE_SECONDS = 1  # somebody waits at a terminal; KubeRay asks after 10 s and then every 5
 
 
 class LocalOptions(Struct, frozen=True, kw_only=True):
     is_ephemeral: bool = False
     port: int = 0
-    images: Path | None = None
     strict: bool = False
+    ready_probe_seconds: int = READY_PROBE_SECONDS
     operator_flags: tuple[str, ...] = ()
     node_flags: tuple[str, ...] = ()
 
 
-def build_supervisor(state: State, options: LocalOptions) -> Supervisor:
-    return Supervisor(
-        state,
-        Command("control-plane", _server_arguments(state, options)),
-        (
-            Command("operator", _operator_arguments(state, options)),
-            Command("node", _node_arguments(state, options)),
-        ),
-        lambda: prepare_server(state.kubeconfig),
+class Orders(Struct, frozen=True, kw_only=True):
+    """For the supervisor: command lines, by name those that are kept running, and the state directory's lock."""
+
+    state: str
+    lock: int
+    kept: dict[str, tuple[str, ...]]
+    preparing: tuple[str, ...]
+    ending: tuple[str, ...]
+    is_ephemeral: bool
+
+
+def build_orders(state: State, options: LocalOptions, lock: int) -> Orders:
+    return Orders(
+        state=str(state.path),
+        lock=lock,
+        kept={
+            "control-plane": (*_program("cli"), *_server_arguments(state, options)),
+            "operator": (*_program("cli"), *_operator_arguments(state, options)),
+            "node": (*_program("cli"), *_node_arguments(state, options)),
+        },
+        preparing=(*_program("local.preparing"), str(state.kubeconfig)),
+        ending=(*_program("local.ending"), str(state.node)),
         is_ephemeral=options.is_ephemeral,
     )
+
+
+def become_supervisor(orders: Orders) -> NoReturn:
+    """In the place of this process, which has become too large for it."""
+    os.set_inheritable(orders.lock, True)
+    os.execv(sys.executable, build_supervisor_command(orders))  # noqa: S606
+
+
+def build_supervisor_command(orders: Orders) -> list[str]:
+    """Without what a Python environment loads at every start."""
+    root = str(Path(heliostat.__file__).parent.parent)
+    program = f"import sys; sys.path.insert(0, {root!r}); from heliostat.local.supervisor import main; main()"
+    return [sys.executable, "-I", "-S", "-c", program, msgspec.json.encode(orders).decode()]
+
+
+def _program(module: str) -> tuple[str, ...]:
+    return (sys.executable, "-m", f"heliostat.{module}")
 
 
 def _server_arguments(state: State, options: LocalOptions) -> tuple[str, ...]:
@@ -55,6 +78,8 @@ def _server_arguments(state: State, options: LocalOptions) -> tuple[str, ...]:
         f"--kubeconfig={state.kubeconfig}",
         f"--port={port}",
         f"--node-socket={state.node_socket}",
+        f"--history={state.history}",
+        f"--history-of={','.join(REMEMBERED)}",
         *(("--memory",) if options.is_ephemeral else ()),
     )
 
@@ -66,6 +91,7 @@ def _operator_arguments(state: State, options: LocalOptions) -> tuple[str, ...]:
         "--enable-leader-election=false",
         "--metrics-addr=127.0.0.1:0",
         "--health-probe-bind-address=127.0.0.1:0",
+        f"--ready-probe-seconds={options.ready_probe_seconds}",
         *options.operator_flags,
     )
 
@@ -76,7 +102,6 @@ def _node_arguments(state: State, options: LocalOptions) -> tuple[str, ...]:
         f"--kubeconfig={state.kubeconfig}",
         f"--state={state.node}",
         f"--socket={state.node_socket}",
-        *((f"--images={options.images}",) if options.images is not None else ()),
         *(("--strict",) if options.strict else ()),
         *options.node_flags,
     )
@@ -94,24 +119,3 @@ def choose_port(state: State, wanted: int) -> int:
         port: int = probe.getsockname()[1]
     kept.write_text(str(port))
     return port
-
-
-async def prepare_server(kubeconfig: Path) -> None:
-    """The server answers, and serves the ray.io kinds. Raises what is in the way."""
-    if not kubeconfig.exists():
-        raise ConnectionError("the control plane has not written its kubeconfig yet")
-    transport = HttpsTransport(find_connection(os.environ, kubeconfig, ""), "heliostat-up")
-    try:
-        client = Client(transport, clock=time.monotonic, request_seconds=10.0)
-        await asyncio.gather(*(_install(client, tree) for tree in all_crds()))
-    finally:
-        await transport.close()
-
-
-async def _install(client: Client, tree: JsonObject) -> None:
-    try:
-        await client.create(_CRD, tree)
-    except AlreadyExistsError:
-        found = msgspec.json.decode(await client.get(_CRD, "", tree["metadata"]["name"]))
-        version = found["metadata"]["resourceVersion"]
-        await client.replace(_CRD, {**tree, "metadata": {**tree["metadata"], "resourceVersion": version}})

@@ -1,30 +1,47 @@
 """The images that come with Heliostat: what well-known names stand for on a machine without containers.
 
-``rayproject/ray`` is the Python environment that Heliostat itself runs in, with the Ray that is installed there.
+``rayproject/ray`` is the Python environment that Heliostat itself runs in, with the Ray that is installed there; asked
+to be exact, it is an environment with the Ray that the tag names, built when it is first needed.
 """
 
+import os
 import sys
+from importlib import metadata
 from pathlib import Path
 
 from msgspec.structs import replace
 
 import heliostat
-from heliostat.embedded.node.images import Image, read_table
+from heliostat.embedded.node.images import Build, Image, ImageTableError, read_table
 
 _OF_THE_HOST = ("busybox", "alpine", "debian", "ubuntu", "curlimages/curl", "bitnami/kubectl")
+_RAY = "rayproject/ray*"
+_RAY_TAG = r"(?P<version>\d+\.\d+\.\d+(?:rc\d+)?)(?:-py(?P<python>\d{2,3}))?(?:-.*)?"  # such as 2.52.0-py311-gpu
+_RAY_REQUIREMENTS = ("ray[default]=={version}",)  # as heliostat[ray] has it
+
+_INSTALL_RAY = "pip install 'heliostat[ray]', start with --exact-images"
 
 
-def load_images(users: Path | None) -> tuple[Image, ...]:
+def load_images(users: Path | None, *, is_exact: bool = False, cache: Path | None = None) -> tuple[Image, ...]:
     """The user's entries first. Raises ImageTableError with the place of the mistake."""
-    own = read_table(users.read_text(), str(users)) if users is not None and users.exists() else ()
-    return (*own, *shipped_images())
+    own = _read_users(users) if users is not None else ()
+    exact = (*installed_rays(), exact_rays()) if is_exact else ()
+    return tuple(_settle(image, cache or default_cache()) for image in (*own, *exact, *shipped_images()))
+
+
+def _read_users(path: Path) -> tuple[Image, ...]:
+    try:
+        return read_table(path.read_text(), str(path))
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
+        raise ImageTableError(f"{path}: {why}; --images names a file with [[image]] entries") from None
 
 
 def shipped_images() -> tuple[Image, ...]:
-    environment = this_environment("rayproject/ray*")
+    environment = this_environment("python*")
     return (
-        environment,
-        replace(environment, match="python*", command=("python3",)),
+        installed_ray(_RAY),
+        replace(environment, command=("python3",)),
         *(
             Image(match=f"{name}*", description="the root of this machine", command=("/bin/sh",))
             for name in _OF_THE_HOST
@@ -32,6 +49,30 @@ def shipped_images() -> tuple[Image, ...]:
         Image(
             match="redis*", description="the machine's redis-server", command=("redis-server",), needs="redis-server"
         ),
+    )
+
+
+def installed_ray(match: str) -> Image:
+    environment = this_environment(match)
+    return replace(environment, product="Ray", version=_ray_version(), tag=_RAY_TAG, needs="ray", install=_INSTALL_RAY)
+
+
+def installed_rays() -> tuple[Image, ...]:
+    """The tags that ask for just what is installed here: nothing has to be built for them."""
+    version, python = _ray_version(), f"py{sys.version_info.major}{sys.version_info.minor}"
+    tags = (version, f"{version}-cpu", f"{version}-gpu", f"{version}-{python}*") if version else ()
+    return tuple(installed_ray(f"rayproject/ray:{tag}") for tag in tags)
+
+
+def exact_rays() -> Image:
+    return Image(
+        match=_RAY,
+        description="an environment with the Ray of the tag",
+        product="Ray",
+        tag=_RAY_TAG,
+        build=Build(requirements=_RAY_REQUIREMENTS),
+        environment={"PYTHONUNBUFFERED": "1"},
+        work_directory="/root",
     )
 
 
@@ -46,6 +87,26 @@ def this_environment(match: str) -> Image:
         work_directory="/root",
         visible=tuple(dict.fromkeys(map(str, places))),
     )
+
+
+def default_cache() -> Path:
+    """Where built environments are kept, for every state directory of this user."""
+    named = os.environ.get("XDG_CACHE_HOME")
+    return (Path(named) if named else Path.home() / ".cache") / "heliostat" / "images"
+
+
+def _settle(image: Image, cache: Path) -> Image:
+    if image.build is None or image.build.directory:
+        return image
+    return replace(image, build=replace(image.build, directory=str(cache)))
+
+
+def _ray_version() -> str:
+    """Empty: there is none in this environment."""
+    try:
+        return metadata.version("ray")
+    except metadata.PackageNotFoundError:
+        return ""
 
 
 def _source_root() -> Path:

@@ -11,11 +11,32 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from heliostat.embedded.controllers.nodes.machines import Machine
+from heliostat.embedded.controllers.nodes.machines import Judgement, Machine
+from heliostat.embedded.controllers.views.nodes import Taint
+from heliostat.local.system_facts import read_system_facts
 
 _CPU_PROMISES = 8
 _MEMORY_PROMISES = 4
 _MOST_PODS = 110
+GATEWAY = "10.244.0.1"
+NO_CONDITIONS: Mapping[str, Judgement] = {}
+
+
+class Traits(Struct, frozen=True, kw_only=True):
+    """What somebody wants a node to have."""
+
+    resources: Mapping[str, str] = {}  # besides what the machine has, or instead
+    labels: Mapping[str, str] = {}
+    taints: tuple[Taint, ...] = ()
+
+    def with_more(self, more: "Traits") -> "Traits":
+        """The later one wins."""
+        taints = {(taint.key, taint.effect): taint for taint in (*self.taints, *more.taints)}
+        return Traits(
+            resources={**self.resources, **more.resources},
+            labels={**self.labels, **more.labels},
+            taints=tuple(taints.values()),
+        )
 
 
 class NodeWishes(Struct, frozen=True, kw_only=True):
@@ -24,23 +45,29 @@ class NodeWishes(Struct, frozen=True, kw_only=True):
     name: str = ""  # of the first; empty: the machine's
     count: int = 1
     is_strict: bool = False
-    resources: Mapping[str, str] = {}  # besides what the machine has, or instead
-    labels: Mapping[str, str] = {}
+    of_all: Traits = Traits()
+    of_each: Mapping[int, Traits] = {}  # further ones, by the number of the node; the first is 0
 
 
-def build_local_machines(wishes: NodeWishes) -> tuple[Machine, ...]:
-    """``name``, ``name-1``, ``name-2``, … all alike."""
-    name = wishes.name or _own_name()
-    capacity = build_capacity(wishes.count, is_strict=wishes.is_strict) | dict(wishes.resources)
+def build_local_machines(
+    wishes: NodeWishes, *, address: str = GATEWAY, conditions: Mapping[str, Judgement] = NO_CONDITIONS
+) -> tuple[Machine, ...]:
+    """``name``, ``name-1``, ``name-2``, … all with the one address of this machine."""
+    name, info = wishes.name or _own_name(), read_system_facts()
+    capacity = build_capacity(wishes.count, is_strict=wishes.is_strict)
+    wanted = [wishes.of_all.with_more(wishes.of_each.get(index, Traits())) for index in range(wishes.count)]
     return tuple(
         Machine(
             name=f"{name}-{index}" if index else name,
             pod_network="10.244.0.0/16",
-            address="10.244.0.1",
-            capacity=capacity,
-            labels={"heliostat.dev/local": "true", **wishes.labels},
+            address=address,
+            capacity=capacity | dict(traits.resources),
+            labels={"heliostat.dev/local": "true", **traits.labels},
+            taints=traits.taints,
+            info=info,
+            conditions=conditions,
         )
-        for index in range(wishes.count)
+        for index, traits in enumerate(wanted)
     )
 
 

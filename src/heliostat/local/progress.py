@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 
 from heliostat.kube.conditions import get_condition
+from heliostat.kube.image_versions import find_version_differences
 from heliostat.kube.jsontree import JsonObject
 from heliostat.kube.pods import is_ready, view_pod, why_waiting
 
@@ -31,6 +32,7 @@ def view_cluster(cluster: JsonObject, pods: Sequence[JsonObject]) -> ClusterView
     state = status.get("state") or "starting"
     lines = [f"{_MARKS[is_up]} RayCluster {name}: {state}, {ready} of {wanted} Ray nodes ready"]
     lines += [_pod_line(pod) for pod in pods]
+    lines += [f"  ! {text}" for text in find_version_differences(map(view_pod, pods))]
     lines += [f"    {text}" for text in _failures(status)]
     return ClusterView(is_up, tuple(lines))
 

@@ -1,17 +1,19 @@
 """Where a local Heliostat keeps everything: one directory, for its owner alone, that a lock guards and a version marks.
 
-server/ (the store and its keys)   node/ (Pods, logs, network)   logs/ (our own)   kubeconfig   supervisor.json
+server/ (the store and its keys)   history/ (objects that are gone)   node/ (Pods, logs, network)   logs/ (our own)
+kubeconfig   supervisor.json
 """
 
 import fcntl
 import json
 import os
-import shutil
 from pathlib import Path
 from typing import IO
 
 import msgspec
 from msgspec import Struct
+
+from heliostat.embedded.node.removal import remove_tree
 
 FORMAT = 1
 _VERSION_FILE = "format.json"
@@ -69,6 +71,11 @@ class State(Struct, frozen=True):
         return self.path / "node.sock"
 
     @property
+    def history(self) -> Path:
+        """Of objects; that of Pods' logs is the node's."""
+        return self.path / "history"
+
+    @property
     def logs(self) -> Path:
         return self.path / "logs"
 
@@ -106,7 +113,7 @@ class State(Struct, frozen=True):
         return file
 
     def remove(self) -> None:
-        shutil.rmtree(self.path, ignore_errors=True)
+        remove_tree(self.path)
 
 
 def open_state(path: Path) -> State:

@@ -1,164 +1,157 @@
 """Keeps the processes of a local Heliostat alive: control plane, operator, node. Each may die, and comes back.
 
-Rules: the control plane first, and the others once it answers and knows the ray.io kinds; what ends by itself is
-started again after a pause that grows while it keeps ending; told to stop, they end in the opposite order, then
-everything that ran in Pods, so nothing is left. What it does is written down for ``heliostat status``.
+Rules: the control plane first, and the others once a program has prepared it; what ends by itself is started again
+after a pause that grows while it keeps ending; told to stop, they end in the opposite order, then everything that ran
+in Pods, so nothing is left. What it does is written down for ``heliostat status``.
+
+It lives as long as everything else and does next to nothing, so it is one thread that waits for signals, on the
+standard library alone and little of that: 10 MB where asyncio, msgspec and an HTTP client took 48. What needs more is a
+program that it starts and that ends: ``local/preparing.py``, ``local/ending.py``. ``local/assembly.py`` starts it.
 """
 
-import asyncio
-import contextlib
+import json
 import os
 import signal
 import sys
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from pathlib import Path
-from typing import Any, TypeAlias
 
-from msgspec import Struct
+from heliostat.local.children import Child
 
-from heliostat.embedded.node.ending import end_all_pods
-from heliostat.kube.backoff import Backoff
-from heliostat.local.first_life import FIRST_LIFE
-from heliostat.local.state import ChildStatus, State, SupervisorStatus
-
-AGAIN = Backoff(first=0.2, factor=2.0, limit=10.0)
-STABLE_SECONDS = 30.0
 STOP_SECONDS = 15.0
-
-Prepare: TypeAlias = Callable[[], Awaitable[None]]
-
-
-class Command(Struct, frozen=True):
-    """One process: its name, and the arguments of heliostat."""
-
-    name: str
-    arguments: tuple[str, ...]
-
-
-class Child:
-    """A process that is started again whenever it ends."""
-
-    def __init__(self, command: Command, log: Path, on_change: Callable[[], None]) -> None:
-        self.status = ChildStatus(command.name, 0, 0.0)
-        self._command = command
-        self._log = log
-        self._on_change = on_change
-        self._process: asyncio.subprocess.Process | None = None
-
-    async def run(self) -> None:
-        """Until cancelled."""
-        crashes = 0
-        while True:
-            began = time.time()
-            code = await self._run_once()
-            crashes = 0 if time.time() - began > STABLE_SECONDS else crashes + 1
-            self.status = ChildStatus(self._command.name, 0, time.time(), self.status.restarts + 1, _ending(code))
-            self._on_change()
-            await asyncio.sleep(AGAIN.delay(max(0, crashes - 1)))
-
-    async def stop(self) -> None:
-        """TERM, and KILL for what does not end in time."""
-        process = self._process
-        if process is None or process.returncode is not None:
-            return
-        with contextlib.suppress(ProcessLookupError):
-            process.terminate()
-        try:
-            async with asyncio.timeout(STOP_SECONDS):
-                await process.wait()
-        except TimeoutError:
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
-
-    async def _run_once(self) -> int:
-        with self._log.open("ab") as log:
-            process = self._process = await asyncio.create_subprocess_exec(
-                sys.executable,
-                "-m",
-                "heliostat.cli",
-                *self._command.arguments,
-                stdin=asyncio.subprocess.DEVNULL,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,  # a Ctrl-C at the terminal is for the supervisor alone
-                env=os.environ | ({FIRST_LIFE: "1"} if not self.status.since else {}),
-            )
-        known = self.status
-        self.status = ChildStatus(known.name, process.pid, time.time(), known.restarts, known.last_exit)
-        self._on_change()
-        return await process.wait()
-
-
-def _ending(code: int) -> str:
-    return f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+LISTEN_SECONDS = 0.2  # between looks at what the preparing program says
+_STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_WATCHED = (signal.SIGCHLD, *_STOPS)
 
 
 class Supervisor:
-    """``prepare`` runs when the control plane is up, before the others begin; it is tried until it succeeds."""
+    """``kept`` are command lines by name, the control plane first; so are those that prepare it and end all Pods."""
 
     def __init__(
-        self, state: State, first: Command, others: Sequence[Command], prepare: Prepare, *, is_ephemeral: bool
+        self, state: str, kept: dict[str, list[str]], preparing: list[str], ending: list[str], *, is_ephemeral: bool
     ) -> None:
         self._state = state
-        self._prepare = prepare
-        self._status = SupervisorStatus(pid=os.getpid(), since=time.time(), is_ephemeral=is_ephemeral)
-        self._children = [self._child(command) for command in (first, *others)]
+        self._is_ephemeral = is_ephemeral
+        self._is_ready = False
+        self._is_stopping = False
+        self._problem = ""
+        self._since = time.time()
+        self._first, *self._others = [self._child(name, argv) for name, argv in kept.items()]
+        self._preparing = self._child("preparing", preparing)
+        self._ending = self._child("ending", ending)
 
-    async def run(self, stop: asyncio.Event) -> None:
-        with self._state.lock():
-            await end_all_pods(self._state.node)  # an earlier life may have been killed together with everything
-            self._write()
-            tasks = [asyncio.create_task(self._children[0].run())]
-            try:
-                await self._until(stop, self._get_ready())
-                if not stop.is_set():
-                    tasks += [asyncio.create_task(child.run()) for child in self._children[1:]]
-                    self._write(is_ready=True)
-                    await stop.wait()
-            finally:
-                await self._end(tasks)
+    def run(self) -> None:
+        """Until it is told to stop."""
+        told, tell = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+        self._first.start()
+        self._preparing.start(tell)
+        self._write()
+        while not self._is_stopping:
+            self._turn(tell)
+            self._listen(told)
+        self._end()
 
-    def _child(self, command: Command) -> Child:
-        return Child(command, self._state.logs / f"{command.name}.log", self._write)
+    def _child(self, name: str, argv: list[str]) -> Child:
+        return Child(name, argv, f"{self._state}/logs/{name}.log")
 
-    async def _get_ready(self) -> None:
+    def _turn(self, tell: int) -> None:
+        """Wait until there is something to do, and do it."""
+        due = min(child.due for child in self._running())
+        self._wait(due - time.monotonic() if self._is_ready else LISTEN_SECONDS)
+        for child in self._running():
+            if child.due <= time.monotonic() and not self._is_stopping:
+                child.start(tell if child is self._preparing else None)
+                self._write()
+
+    def _running(self) -> list[Child]:
+        """Those that are started again now when they end."""
+        return [self._first, *self._others] if self._is_ready else [self._first, self._preparing]
+
+    def _wait(self, seconds: float) -> None:
+        """For a signal, at most so long; whoever has ended is collected, also those whose signals fell into one."""
+        heard = signal.sigtimedwait(_WATCHED, max(0.0, min(seconds, 3600.0)))
+        if heard is not None and heard.si_signo in _STOPS:
+            self._is_stopping = True
         while True:
             try:
-                await self._prepare()
-            except Exception as error:  # noqa: BLE001  told in the status, and tried again
-                self._write(problem=str(error))
-                await asyncio.sleep(0.05)
-            else:
-                self._write(problem="")
+                pid, status = os.waitpid(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if not pid:
+                return
+            self._collect(pid, os.waitstatus_to_exitcode(status))
+
+    def _collect(self, pid: int, code: int) -> None:
+        for child in (self._first, *self._others, self._preparing, self._ending):
+            if child.pid == pid:
+                child.note_end(code)
+                if child is self._preparing and code == 0 and not self._is_stopping:
+                    self._get_going()
+                self._write()
                 return
 
-    async def _until(self, stop: asyncio.Event, work: Coroutine[Any, Any, None]) -> None:
-        stopping, working = asyncio.ensure_future(stop.wait()), asyncio.ensure_future(work)
-        await asyncio.wait({stopping, working}, return_when=asyncio.FIRST_COMPLETED)
-        for task in (stopping, working):
-            task.cancel()
-        await asyncio.gather(stopping, working, return_exceptions=True)
+    def _listen(self, told: int) -> None:
+        """What is in the way of preparing, in the words of the program that does it."""
+        try:
+            words = os.read(told, 65536).decode(errors="replace").strip()
+        except BlockingIOError:
+            return
+        if words:
+            self._problem = words.splitlines()[-1]
+            self._write()
 
-    async def _end(self, tasks: "list[asyncio.Task[None]]") -> None:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        for child in reversed(self._children[1:]):
-            await child.stop()
-        await end_all_pods(self._state.node)
-        await self._children[0].stop()
-        self._write(is_ready=False)
+    def _get_going(self) -> None:
+        self._problem, self._is_ready = "", True
+        for child in self._others:
+            child.start()
 
-    def _write(self, *, is_ready: bool | None = None, problem: str | None = None) -> None:
-        known = self._status
-        self._status = SupervisorStatus(
-            pid=known.pid,
-            since=known.since,
-            is_ephemeral=known.is_ephemeral,
-            is_ready=known.is_ready if is_ready is None else is_ready,
-            problem=known.problem if problem is None else problem,
-            children=tuple(child.status for child in getattr(self, "_children", ())),
-        )
-        self._state.write_status(self._status)
+    def _end(self) -> None:
+        for child in (self._preparing, *reversed(self._others)):
+            self._stop(child)
+        self._ending.start()
+        while self._ending.pid:
+            self._wait(STOP_SECONDS)
+        self._stop(self._first)
+        self._is_ready = False
+        self._write()
+        if self._is_ephemeral:
+            from pathlib import Path  # noqa: PLC0415  only now, for good
+
+            from heliostat.embedded.node.removal import remove_tree  # noqa: PLC0415
+
+            remove_tree(Path(self._state))
+
+    def _stop(self, child: Child) -> None:
+        """TERM, and KILL for what does not end in time."""
+        child.signal(signal.SIGTERM)
+        deadline = time.monotonic() + STOP_SECONDS
+        while child.pid:
+            self._wait(deadline - time.monotonic())
+            if time.monotonic() > deadline:
+                child.signal(signal.SIGKILL)
+                deadline = time.monotonic() + STOP_SECONDS
+
+    def _write(self) -> None:
+        """As ``state.SupervisorStatus`` reads it."""
+        status = {
+            "pid": os.getpid(),
+            "since": self._since,
+            "is_ready": self._is_ready,
+            "is_ephemeral": self._is_ephemeral,
+            "problem": self._problem,
+            "children": [child.status() for child in (self._first, *self._others)],
+        }
+        path = f"{self._state}/supervisor.json"
+        try:
+            with open(f"{path}.new", "w") as file:  # noqa: PTH123  pathlib takes a megabyte
+                json.dump(status, file)
+            os.replace(f"{path}.new", path)  # noqa: PTH105
+        except OSError:
+            return  # a full disk costs the news, not the processes
+
+
+def main() -> None:
+    """The only argument is ``assembly.Orders`` as JSON."""
+    orders = json.loads(sys.argv[1])
+    os.set_inheritable(orders.pop("lock"), False)  # held by this process alone, so that it goes with it
+    signal.pthread_sigmask(signal.SIG_BLOCK, _WATCHED)
+    Supervisor(**orders).run()

@@ -22,6 +22,7 @@ from heliostat.operator.usage_error import UsageError
 LEASE_NAME = "ray-operator-leader"
 ENCODERS = {"json": "json", "console": "text"}  # KubeRay's name to ours
 FORMATS = ("", "auto", "json", "text")
+LONGEST_PROBE_SECONDS = 10  # KubeRay's delay: this is for those who want less
 
 
 class ProcessFlags(OperatorFlags, frozen=True, kw_only=True):
@@ -35,6 +36,7 @@ class ProcessFlags(OperatorFlags, frozen=True, kw_only=True):
     log_format: str = ""
     watch_seconds: float = 45.0  # shorter in tests
     turn_file: str = ""
+    ready_probe_seconds: int = 0
 
 
 class LogOptions(Struct, frozen=True, kw_only=True):
@@ -125,7 +127,7 @@ def build_process(
         uses_proxy=flags.use_kubernetes_proxy,
         has_kuberay_metrics=flags.enable_metrics,
         use_ingress_on_openshift=environment.get("USE_INGRESS_ON_OPENSHIFT", "").lower() == "true",
-        settings=settings,
+        settings=structs.replace(settings, ready_probe_seconds=_probe_seconds(flags.ready_probe_seconds)),
         log=_build_log_options(flags),
         kubeconfig=flags.kubeconfig,
         context=flags.context,
@@ -191,6 +193,14 @@ def _concurrency(number: int) -> int:
     if number < 0:
         raise UsageError(f"--reconcile-concurrency: {number} is less than 1; leave it out for {WORKERS}")
     return number or WORKERS
+
+
+def _probe_seconds(number: int) -> int:
+    if not 0 <= number <= LONGEST_PROBE_SECONDS:
+        raise UsageError(
+            f"--ready-probe-seconds: {number} is not between 0, which means KubeRay's own, and {LONGEST_PROBE_SECONDS}"
+        )
+    return number
 
 
 def _positive(name: str, seconds: float) -> float:

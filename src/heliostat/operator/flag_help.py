@@ -44,6 +44,8 @@ FLAG_SENTENCES: dict[str, str] = {
     "turn-file": "of several on this machine only the one works that has the lock of this file, which tells its pid;"
     " the others stand by, and when it ends, even by kill -9, one of them goes on at once;"
     " with --enable-leader-election=false after one request deadline",
+    "ready-probe-seconds": "how soon and how often a Ray container is asked whether it is ready, where the document has"
+    " no readiness probe; 0 means KubeRay's 10 and 5 s; local mode has 1",
 }
 HIDDEN = ("watch-seconds",)
 

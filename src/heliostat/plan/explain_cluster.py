@@ -27,6 +27,7 @@ from heliostat.plan.cluster import plan_cluster
 from heliostat.plan.explain_autoscaler import tell_autoscaler
 from heliostat.plan.explain_events import Warnings
 from heliostat.plan.explain_fixes import REFUSAL_FIXES, find_fix
+from heliostat.plan.explain_images import tell_versions
 from heliostat.plan.explain_places import count_ready, list_places
 from heliostat.plan.explain_pods import find_pod_trouble, tell_troubles
 from heliostat.plan.explain_waits import NOT_READY, is_held_up, tell_waits, verdict_of
@@ -113,7 +114,12 @@ def _tell(
         sentences=() if ready else sentences or (_nothing_known(steps),),
         places=list_places(seen),
         steps=steps,
-        notes=(*(sentences if ready else ()), *_tell_unapplied(observed), *_notes(observed, desired)),
+        notes=(
+            *(sentences if ready else ()),
+            *_tell_unapplied(observed),
+            *_notes(observed, desired),
+            *tell_versions(seen),
+        ),
     )
 
 

@@ -16,7 +16,10 @@ class Fix(NamedTuple):
 _SCHEDULING = ("Unschedulable", "FailedScheduling")
 _IMAGE = ("ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "InvalidImageName", "ErrImageNotProvided")
 _MOUNTING = ("FailedMount", "FailedAttachVolume", "FailedMapVolume")
+_SANDBOX = ("FailedCreatePodSandBox", "CreatePodSandboxError")
 _ENDED = ("CrashLoopBackOff", "Error", "StartError", "ContainerCannotRun", "RunContainerError", "CreateContainerError")
+
+_NO_SPACE = "no space left"
 
 POD_FIXES: tuple[Fix, ...] = (
     Fix(_SCHEDULING, "no nodes available", "there is no node yet: start one with heliostat up, or add one"),
@@ -34,13 +37,49 @@ POD_FIXES: tuple[Fix, ...] = (
     Fix(_SCHEDULING, "", "make room on a node, add one, or relax what the Pod asks for"),
     Fix(("NotScheduled",), "", "wait; if it stays so, start a scheduler: heliostat up or heliostat controllers"),
     Fix(("SchedulingGated",), "", "remove spec.schedulingGates: whoever set them has not released the Pod yet"),
-    Fix(_IMAGE, "images.toml", "add the line that the message names to images.toml, or choose an image that it has"),
+    Fix(_IMAGE, "and this machine has no", "install what the message names, or give the image an entry in images.toml"),
+    Fix(
+        _IMAGE,
+        "images.toml",
+        "add the line that the message names to images.toml and start with heliostat up --images images.toml; or choose"
+        " an image that has an entry",
+    ),
+    Fix(_IMAGE, _NO_SPACE, "free space on the disk of the cache directory; environments that nobody needs may go"),
+    Fix(_IMAGE, "there is no uv", "pip install uv; or start without --exact-images, with the Ray that is installed"),
+    Fix(_IMAGE, "finds no python", "install the Python that the tag asks for, or choose a tag for one that is there"),
+    Fix(_IMAGE, "no solution found", "choose a tag whose version exists for this Python on this kind of machine"),
+    Fix(_IMAGE, "uv: ", "mend what uv says (an index that it reaches, a version that exists); it is tried again"),
     Fix(
         _IMAGE,
         "",
         "correct the image name and tag; for a private registry add imagePullSecrets to the Pod template",
     ),
     Fix(("OOMKilled",), "", "raise resources.limits.memory, or let the program use less; {previous} shows its end"),
+    Fix(
+        _SANDBOX,
+        "unshare(",
+        "allow namespaces: run heliostat as root, and set sysctl user.max_pid_namespaces and those like it above 0",
+    ),
+    Fix(
+        _SANDBOX,
+        "is used by another pod",
+        "delete the other Pod or choose other ports; for ports of its own a Pod needs sysctl user.max_user_namespaces"
+        " above 0, or heliostat as root",
+    ),
+    Fix((*_SANDBOX, "CreateContainerError"), _NO_SPACE, "free space on the node's disk, where its state directory is"),
+    Fix(_ENDED, _NO_SPACE, "free space on the disk; for an emptyDir in memory raise the volume's sizeLimit"),
+    Fix(
+        ("CreateContainerConfigError",),
+        "hostpath type",
+        "create the path on this machine, or give the hostPath the type DirectoryOrCreate",
+    ),
+    Fix(
+        ("CreateContainerConfigError",),
+        "cannot be shown",
+        "take the volume out of the Pod; volumes need sysctl user.max_user_namespaces above 0, or heliostat as root",
+    ),
+    Fix(("CreateContainerConfigError",), "persistentvolumeclaim", "create the claim, or name one that is bound"),
+    Fix(("CreateContainerConfigError",), "cannot provide", "use emptyDir, hostPath or a claim for the volume"),
     Fix(("CreateContainerConfigError",), "configmap", "create the ConfigMap with this key, or correct its name"),
     Fix(("CreateContainerConfigError",), "secret", "create the Secret with this key, or correct its name"),
     Fix(("CreateContainerConfigError",), "", "correct env, envFrom or securityContext of the container"),
@@ -51,8 +90,7 @@ POD_FIXES: tuple[Fix, ...] = (
     Fix(_MOUNTING, "configmap", "create the ConfigMap, or mark the volume optional"),
     Fix(_MOUNTING, "secret", "create the Secret, or mark the volume optional"),
     Fix(_MOUNTING, "", "correct the volume in the Pod template, or create what it names"),
-    Fix(("FailedCreatePodSandBox",), "no space left", "free space on the node's disk"),
-    Fix(("FailedCreatePodSandBox",), "", "look at the node: it cannot set up the Pod; it goes on trying"),
+    Fix(_SANDBOX, "", "look at the node: it cannot set up the Pod; it goes on trying"),
     Fix(("Unhealthy",), "startup probe", "give it more time (startupProbe.failureThreshold), or read {logs}"),
     Fix(("Unhealthy",), "", "read {logs}; if it only needs longer, raise failureThreshold of the probe"),
     Fix(("Evicted",), "", "give the node more memory or disk, or set requests that cover what the Pod uses"),

@@ -14,6 +14,7 @@ from heliostat.kube.owners import owner_references
 from heliostat.kube.pods import PodError, PodView, is_ready, view_pod
 from heliostat.plan.explain_events import Warnings
 from heliostat.plan.explain_fixes import REFUSAL_FIXES, find_fix
+from heliostat.plan.explain_images import tell_versions
 from heliostat.plan.explain_places import list_places
 from heliostat.plan.explain_pods import find_pod_trouble, tell_troubles
 from heliostat.plan.explanation import Explanation, Sentence, join_unique
@@ -70,6 +71,7 @@ def explain_object(tree: JsonObject, around: Sequence[JsonObject], events: Itera
         is_ready=is_good,
         sentences=() if is_good else sentences or (_nothing_told(kind, word),),
         places=list_places(pods),
+        notes=tuple(tell_versions(pods)),
     )
 
 

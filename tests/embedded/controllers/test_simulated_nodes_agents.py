@@ -258,3 +258,28 @@ def test_a_node_that_comes_back_with_other_resources_says_so_once() -> None:
 def _allocate(farm: Farm, resources: dict[str, str]) -> None:
     """By hand."""
     farm.world.change(NODE_REF, status={"allocatable": resources})
+
+
+def test_a_node_of_an_earlier_life_gets_what_it_is_started_with_now_beside_what_others_gave_it() -> None:
+    farm = Farm()
+    farm.beat()
+    farm.world.change(NODE_REF, metadata={"labels": {"of": "others"}}, spec={"taints": OF_OTHERS})
+    taints = (Taint("spot", "NoSchedule", "now"), Taint("new", "NoExecute"))
+    machine = msgspec.structs.replace(
+        build_machines(1)[0], labels={"zone": "a"}, taints=taints, info={"osImage": "a real one"}
+    )
+    farm.nodes = SimulatedNodeAgents(farm.world.caches, Simulation((machine,)))
+    farm.beat()
+    farm.beat()
+    node = farm.world.one("Node")
+    assert {**node["metadata"]["labels"], "of": "others", "zone": "a"} == node["metadata"]["labels"]
+    assert node["spec"]["taints"] == [
+        {"key": "own", "effect": "NoSchedule"},
+        {"key": "spot", "effect": "NoSchedule", "value": "now"},
+        {"key": "new", "effect": "NoExecute"},
+    ]
+    assert node["status"]["nodeInfo"]["osImage"] == "a real one"
+    assert farm.beat().is_empty
+
+
+OF_OTHERS = [{"key": "own", "effect": "NoSchedule"}, {"key": "spot", "effect": "NoSchedule", "value": "before"}]

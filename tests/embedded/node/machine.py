@@ -15,8 +15,8 @@ from embedded.node.node_world import IMAGES, processes_of
 from embedded.processes.running import PATIENCE, ServerProcess, wait_until
 from heliostat.embedded.controllers.nodes.machines import build_machines
 from heliostat.embedded.node.ending import end_all_pods
+from heliostat.embedded.node.node_facts import NodeFacts
 from heliostat.embedded.node.program import LocalNode, LocalNodeOptions
-from heliostat.embedded.node.workbench import NodeFacts
 from heliostat.runtime.https_transport import HttpsTransport
 from heliostat.runtime.kubeconfig import find_connection
 

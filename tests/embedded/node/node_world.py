@@ -10,10 +10,12 @@ from typing import Any, TypeVar
 import msgspec
 
 from heliostat.embedded.controllers.nodes.machines import DEFAULT_CAPACITY, build_machines
+from heliostat.embedded.history.recorder import HistoryOptions
 from heliostat.embedded.node.ending import end_all_pods
 from heliostat.embedded.node.images import Image
+from heliostat.embedded.node.node_facts import NodeFacts
 from heliostat.embedded.node.program import LocalNode, LocalNodeOptions
-from heliostat.embedded.node.workbench import NodeFacts
+from heliostat.embedded.serving import ServerOptions
 from heliostat.runtime.https_transport import HttpsTransport
 from heliostat.runtime.kubeconfig import find_connection
 from heliostat.testing import ApiServer
@@ -26,8 +28,10 @@ T = TypeVar("T")
 
 
 class NodeWorld:
-    def __init__(self, server: ApiServer, directory: Path, nodes: int = 1) -> None:
+    def __init__(self, server: ApiServer, directory: Path, nodes: int = 1, images: tuple[Image, ...] = IMAGES) -> None:
         self._nodes = nodes
+        self._images = images
+        self.plain_because = ""  # why Pods have no namespaces; empty: they have
         self.server = server
         self.directory = directory
         self.problems: list[tuple[str, Exception]] = []
@@ -40,7 +44,11 @@ class NodeWorld:
     async def start_node(self) -> None:
         machines = build_machines(self._nodes)
         facts = NodeFacts(
-            host_address=machines[0].address, dns_address="10.96.0.10", allocatable=DEFAULT_CAPACITY, images=IMAGES
+            host_address=machines[0].address,
+            dns_address="10.96.0.10",
+            allocatable=DEFAULT_CAPACITY,
+            images=self._images,
+            plain_because=self.plain_because,
         )
         port = int(self.server.address.rpartition(":")[2])
         options = LocalNodeOptions(
@@ -136,9 +144,11 @@ class NodeWorld:
 
 
 @asynccontextmanager
-async def node_world(directory: Path, nodes: int = 1) -> AsyncIterator[NodeWorld]:
-    async with ApiServer(controllers=True) as server:
-        world = NodeWorld(server, directory, nodes)
+async def node_world(
+    directory: Path, nodes: int = 1, images: tuple[Image, ...] = IMAGES, history: HistoryOptions | None = None
+) -> AsyncIterator[NodeWorld]:
+    async with ApiServer(ServerOptions(history=history), controllers=True) as server:
+        world = NodeWorld(server, directory, nodes, images)
         await world.start_node()
         try:
             yield world

@@ -1,6 +1,6 @@
 """Pods and situations for the tests of the node's decisions, made from as little as they need."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -51,8 +51,15 @@ def situation(
     has_sandbox: bool = True,
     was_prepared: bool = True,
     health: Mapping[str, Health] | None = None,
+    earlier: Collection[Run] = (),
 ) -> Situation:
     ordered: Sequence[Run] = sorted(runs, key=lambda run: run.started_at)
     return Situation(
-        pod=pod, runs=ordered, has_sandbox=has_sandbox, was_prepared=was_prepared, health=health or {}, now=now
+        pod=pod,
+        runs=ordered,
+        has_sandbox=has_sandbox,
+        was_prepared=was_prepared,
+        health=health or {},
+        now=now,
+        earlier=frozenset(run.id for run in earlier),
     )

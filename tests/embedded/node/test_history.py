@@ -1,30 +1,21 @@
-"""What is kept of Pods that are gone, and who finds it again."""
+"""What is kept of the logs of Pods that are gone, and who finds it again."""
 
 import asyncio
 import os
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from embedded.node.node_world import is_phase, node_world, shell
 from heliostat.cli.main import main
+from heliostat.embedded.history.ledger import read_gone
+from heliostat.embedded.history.recorder import LEDGER, HistoryOptions
+from heliostat.embedded.history.retention import Limits
 from heliostat.embedded.node.history import History, list_gone
-from heliostat.embedded.node.pod_record import (
-    Moment,
-    build_moment,
-    build_record,
-    read_record,
-    read_timeline,
-    write_record,
-)
+from heliostat.embedded.node.pod_record import build_record, read_record, write_record
 from heliostat.embedded.node.pods import Container, NodePod, PodSpec
-from heliostat.embedded.node.retention import Limits
 from heliostat.kube.objects import Metadata
 
-RUNNING = {"phase": "Running", "containerStatuses": [{"name": "c", "state": {"running": {"startedAt": "now"}}}]}
-ENDED = {"terminated": {"exitCode": 7, "reason": "Error"}}
-FAILED = {"phase": "Failed", "containerStatuses": [{"name": "c", "state": ENDED}]}
 HEAD = {"ray.io/cluster": "hello", "ray.io/node-type": "head"}
 
 
@@ -43,7 +34,7 @@ def make_pod(node: Path, name: str, uid: str, labels: dict[str, str] | None = No
         lines = [f"2026-01-01T00:00:0{index}.000000000Z stdout F {words} {index}\n" for index in range(3)]
         (place / "logs" / "c" / f"{attempt}.log").write_text("".join(lines))
     (place / "link").symlink_to(place / "volumes")
-    write_record(place, build_record(build_pod(name, uid, labels), FAILED), build_moment(FAILED, 60.0))
+    write_record(place, build_record(build_pod(name, uid, labels)))
     return place
 
 
@@ -55,51 +46,14 @@ def keep(node: Path, *places: Path) -> None:
     asyncio.run(work())
 
 
-@pytest.mark.parametrize(
-    ("state", "words"),
-    [
-        ({}, "waiting"),
-        ({"running": {"startedAt": "now"}}, "running"),
-        ({"waiting": {"reason": "CrashLoopBackOff"}}, "waiting: CrashLoopBackOff"),
-        ({"terminated": {"exitCode": 0, "reason": "Completed"}}, "terminated: Completed"),
-        ({"terminated": {"exitCode": 7, "reason": "Error"}}, "terminated: Error, exit code 7"),
-    ],
-)
-def test_states_are_told_in_words(state: dict[str, Any], words: str) -> None:
-    status = {"phase": "Running", "initContainerStatuses": [{"name": "c", "state": state}]}
-    assert build_moment(status, 0.0) == Moment("1970-01-01T00:00:00Z", "Running", "", {"c": words})
-
-
-def test_the_timeline_has_a_line_for_every_change(tmp_path: Path) -> None:
-    pod = build_pod("a", "1")
-    for moment, status in enumerate((RUNNING, RUNNING, FAILED, RUNNING)):
-        write_record(tmp_path, build_record(pod, status), build_moment(status, moment))
-    with (tmp_path / "timeline.jsonl").open("a") as file:
-        file.write('{"at": "torn')
-    assert [(each.at[-3:], each.phase) for each in read_timeline(tmp_path)] == [
-        ("00Z", "Running"),
-        ("02Z", "Failed"),
-        ("03Z", "Running"),
-    ]
-    record = read_record(tmp_path)
-    assert record is not None
-    assert (record.name, record.node, record.containers, record.status) == ("a", "node-0", ("c", "side"), RUNNING)
-
-
-def test_nothing_is_written_about_a_pod_that_has_no_directory(tmp_path: Path) -> None:
-    write_record(tmp_path / "none", build_record(build_pod("a", "1"), RUNNING), build_moment(RUNNING, 0.0))
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_logs_status_and_timeline_stay_and_nothing_else(tmp_path: Path) -> None:
+def test_logs_stay_and_nothing_else(tmp_path: Path) -> None:
     place = make_pod(tmp_path, "a", "1")
     keep(tmp_path, place, place)  # a step may be asked for again
     assert not place.exists()
     (gone,) = list_gone(tmp_path)
     assert gone.place == tmp_path / "history" / "default" / "a-1"
-    assert sorted(path.name for path in gone.place.iterdir()) == ["logs", "record.json", "timeline.jsonl"]
-    assert gone.record.status == FAILED
-    assert [each.phase for each in read_timeline(gone.place)] == ["Failed"]
+    assert sorted(path.name for path in gone.place.iterdir()) == ["logs", "record.json"]
+    assert (gone.record.name, gone.record.containers) == ("a", ("c", "side"))
 
 
 def test_a_pod_nobody_wrote_anything_down_about_leaves_nothing(tmp_path: Path) -> None:
@@ -141,10 +95,7 @@ class Typed:
         self._capsys = capsys
 
     def logs(self, *arguments: str) -> tuple[int, str, str]:
-        return self._type("logs", "--gone", *arguments)
-
-    def get(self, *arguments: str) -> tuple[int, str, str]:
-        return self._type("get", "--gone", *arguments)
+        return self._type("logs", "--all", *arguments)
 
     def _type(self, *arguments: str) -> tuple[int, str, str]:
         code = main(list(arguments))
@@ -181,7 +132,6 @@ def test_logs_of_pods_that_are_gone_are_shown(typed: Typed, arguments: tuple[str
         (("x", "-n", "other"), "is remembered; nothing is kept there"),
         (("hello", "-c", "sid"), "had no container 'sid'; did you mean side?"),
         (("hello", "-c", "side"), "had never run, so there is no log"),
-        (("hello", "-f"), "leave out --follow, or --gone"),
     ],
 )
 def test_what_is_not_there_is_told(typed: Typed, arguments: tuple[str, ...], why: str) -> None:
@@ -190,52 +140,40 @@ def test_what_is_not_there_is_told(typed: Typed, arguments: tuple[str, ...], why
     assert why in err
 
 
-@pytest.mark.parametrize("arguments", [(), ("pods",), ("-A",)])
-def test_pods_that_are_gone_are_listed(typed: Typed, arguments: tuple[str, ...]) -> None:
-    code, out, _ = typed.get(*arguments)
-    heads, row = out.splitlines()
-    assert (code, heads.split()) == (0, ["NAMESPACE", "NAME", "PHASE", "NODE", "GONE"])
-    assert row.split()[:-1] == ["default", "hello-head-x", "Failed", "node-0"]
-
-
-def test_the_timeline_of_one_is_told(typed: Typed) -> None:
-    code, out, _ = typed.get("pod/hello-head-x")
-    first, *moments = out.splitlines()
-    assert (code, first.partition(",")[0]) == (0, "Pod hello-head-x (1)")
-    assert moments == ["  1970-01-01T00:01:00Z  Failed: c terminated: Error, exit code 7"]
-
-
-def test_where_nothing_is_kept_that_is_said(typed: Typed) -> None:
-    assert typed.get("-n", "other") == (0, "No Pods that are gone are remembered in other\n", "")
-
-
-def test_only_pods_are_kept(typed: Typed) -> None:
-    code, _, err = typed.get("service/a")
-    assert (code, "only Pods are kept when they are gone, not 'service'" in err) == (2, True)
+def test_who_asks_for_a_pod_that_is_gone_is_told_how_to_see_it(
+    typed: Typed, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["logs", "hello"]) == 1
+    assert "one that is gone is remembered: heliostat logs --all hello" in capsys.readouterr().err
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="sandboxes with all namespaces need root")
-def test_real_pods_leave_their_logs_and_how_they_went(tmp_path: Path) -> None:
+def test_real_pods_leave_their_logs_and_how_they_ended(tmp_path: Path) -> None:
     async def scene() -> None:
-        async with node_world(tmp_path) as world:
+        options = HistoryOptions(directory=tmp_path, resources=("pods",), has_same_store=False)
+        async with node_world(tmp_path, history=options) as world:
             ended = shell("echo words; exit 7")
             await world.run_pod("failed", ended, restartPolicy="Never")
+            await world.run_pod("stopped", shell("exec sleep 60"), terminationGracePeriodSeconds=1)
             forced = await world.run_pod("forced", shell("echo words; exec sleep 60"))
             await world.until("failed", is_phase("Failed"))
             await world.until("forced", is_phase("Running"))
+            await world.until("stopped", is_phase("Running"))
+            await world.delete_pod("stopped")
+            await world.until_gone("stopped")
             await world.until_log(forced, "words")
             await world.delete_pod("failed")
             await world.until_gone("failed")
             await world.delete_pod("forced", gracePeriodSeconds=0)
             await world.until_no_directory(forced["metadata"]["uid"])
+            await world.until_true(lambda: len(read_gone(tmp_path / LEDGER)) == 3)
 
     asyncio.run(scene())
     gone = {each.record.name: each for each in list_gone(tmp_path)}
-    assert gone.keys() == {"failed", "forced"}
-    phases = {name: [moment.phase for moment in read_timeline(each.place)] for name, each in gone.items()}
-    assert (phases["failed"][-1], phases["forced"][-1]) == ("Failed", "Running")
-    assert read_timeline(gone["failed"].place)[-1].containers == {"c": "terminated: Error, exit code 7"}
-    for each in gone.values():
+    assert gone.keys() == {"failed", "stopped", "forced"}
+    phases = {each.key.name: each.tree["status"]["phase"] for each in read_gone(tmp_path / LEDGER)}
+    assert phases == {"failed": "Failed", "stopped": "Failed", "forced": "Running"}
+    for each in (gone["failed"], gone["forced"]):
         assert (each.place / "logs" / "c" / "0.log").read_text().endswith(" stdout F words\n")
         assert not (each.place / "volumes").exists()

@@ -3,13 +3,16 @@
 import pytest
 
 from heliostat.embedded.node.images import (
+    Build,
     Image,
     ImageTableError,
+    Tag,
     UnknownImageError,
     build_image_environment,
     find_image,
     image_mounts,
     read_table,
+    read_tag,
     shorten,
 )
 
@@ -86,6 +89,64 @@ def test_a_table_that_cannot_be_used_says_where_and_how_it_should_be(text: str, 
     assert part in str(raised.value)
     assert str(raised.value).startswith("images.toml: ")
     assert 'each entry is an [[image]] with match = "name*"' in str(raised.value)
+
+
+TAG = r"(?P<version>\d+\.\d+\.\d+)(?:-py(?P<python>\d+))?(?:-.*)?"
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("team/thing:1.2.3", Tag("1.2.3")),
+        ("registry.example.com:443/team/thing:1.2.3-py311-gpu", Tag("1.2.3", "3.11")),
+        ("team/thing:1.2.3-py39", Tag("1.2.3", "3.9")),
+        ("team/thing:1.2.3-gpu@sha256:00", Tag("1.2.3")),
+        ("team/thing:latest", None),
+        ("team/thing", None),
+        ("localhost:5000/thing", None),
+        ("team/thing@sha256:00", None),
+    ],
+)
+def test_a_tag_says_which_version_it_asks_for(name: str, expected: Tag | None) -> None:
+    assert read_tag(name, TAG) == expected
+
+
+def test_an_entry_without_a_pattern_reads_nothing_from_tags() -> None:
+    assert read_tag("team/thing:1.2.3", "") is None
+
+
+def test_an_entry_that_builds_leaves_tags_without_a_version_to_the_next() -> None:
+    built = Image(match="team/*", tag=TAG, build=Build(requirements=("thing=={version}",)))
+    there = Image(match="team/*")
+    assert find_image("team/thing:1.2.3", (built, there)) is built
+    assert find_image("team/thing:latest", (built, there)) is there
+
+
+def test_a_build_is_read_from_a_table() -> None:
+    text = """
+    [[image]]
+    match = "team/*"
+    tag = '(?P<version>.*)'
+    build = { requirements = ["thing=={version}"] }
+    """
+    (image,) = read_table(text, "images.toml")
+    assert image.build == Build(requirements=("thing=={version}",))
+
+
+@pytest.mark.parametrize(
+    ("entry", "part"),
+    [
+        ("tag = '('", "tag is no pattern: missing ), unterminated subpattern"),
+        ("tag = '.*'", "tag names no version: write the part that does as (?P<version>…)"),
+        ("build = { requirements = [] }", "a build needs to know the version: add tag = "),
+        ("build = {}", "missing required field `requirements`"),
+    ],
+)
+def test_a_tag_or_a_build_that_cannot_be_used_is_refused_with_the_way_out(entry: str, part: str) -> None:
+    with pytest.raises(ImageTableError) as raised:
+        read_table(f'[[image]]\nmatch = "x*"\n{entry}', "images.toml")
+    assert part in str(raised.value)
+    assert str(raised.value).startswith("images.toml: ")
 
 
 def test_a_table_without_entries_is_empty() -> None:

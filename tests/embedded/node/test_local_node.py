@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import socket
 import sys
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import AsyncExitStack
@@ -292,6 +293,49 @@ def test_a_pod_whose_sandbox_dies_is_restarted(play: Play) -> None:
         assert status_of(pod)["lastState"]["terminated"]["exitCode"] == 137
         await world.delete_pod("orphan")
         await world.until_gone("orphan")
+
+    play(scene)
+
+
+def test_init_containers_run_again_in_a_new_sandbox_where_memory_is_empty(play: Play) -> None:
+    async def scene(world: NodeWorld) -> None:
+        mounts = [{"name": "m", "mountPath": "/m"}]
+        init = shell("test -e /m/file && echo full || echo empty; echo made > /m/file", "i", volumeMounts=mounts)
+        main = shell("cat /m/file; sleep 60", volumeMounts=mounts)
+        volumes = [{"name": "m", "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}}]
+        pod = await world.run_pod("again", main, initContainers=[init], volumes=volumes)
+        await world.until_log(pod, "made")
+        directory = world.directory / "pods" / pod["metadata"]["uid"]
+        os.kill(int((directory / "shim.pid").read_text().split()[0]), signal.SIGKILL)
+        await world.until_log(pod, "made", attempt=1)
+        assert [world.log(pod, "i", attempt) for attempt in (0, 1)] == [["empty"], ["empty"]]
+        pod = await world.until("again", is_ready)
+        assert (status_of(pod, "i")["restartCount"], status_of(pod)["restartCount"]) == (1, 1)
+        await world.delete_pod("again")
+        await world.until_gone("again")
+
+    play(scene)
+
+
+def test_a_pod_in_the_network_of_its_node_is_reached_there_and_the_machine_notices_nothing(play: Play) -> None:
+    async def scene(world: NodeWorld) -> None:
+        answer = (
+            "import socket; s = socket.create_server(('', 8099)); print('up', flush=True);"
+            " [s.accept()[0].sendall(b'from the node') for _ in iter(int, 1)]"
+        )
+        pod = await world.run_pod("host", shell(f'hostname; exec {PYTHON} -c "{answer}"'), hostNetwork=True)
+        await world.until_log(pod, "up")
+        pod = await world.until("host", is_ready)
+        assert pod["status"]["podIP"] == pod["status"]["hostIP"]
+        assert world.log(pod)[0] == pod["spec"]["nodeName"]
+        ask = f"{PYTHON} -c \"import socket; print(socket.create_connection(('10.244.0.1', 8099)).recv(99).decode())\""
+        await world.run_pod("asks", shell(ask), restartPolicy="Never")
+        asked = await world.until("asks", is_phase("Succeeded", "Failed"))
+        assert world.log(asked) == ["from the node"]
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.1", 8099))
+        await world.delete_pod("host")
+        await world.until_gone("host")
 
     play(scene)
 

@@ -17,11 +17,10 @@ from heliostat.embedded.node.lifecycle import (
     Start,
     Step,
     Stop,
-    backoff_left,
-    backoff_seconds,
     decide,
 )
 from heliostat.embedded.node.pods import NodePod
+from heliostat.embedded.node.restarts import backoff_left, backoff_seconds
 
 if TYPE_CHECKING:
     from heliostat.embedded.node.shim.journal import Run
@@ -112,6 +111,35 @@ def test_a_sidecar_is_restarted_while_the_others_go_on() -> None:
     assert steps(again) == ()
 
 
+def test_in_a_new_sandbox_everything_begins_again_in_its_order() -> None:
+    pod = build_pod(initContainers=[container("i"), sidecar("s"), container("j")])
+    before = [ended(name, code, at=NOW) for name, code in (("i", 0), ("s", 137), ("j", 0), ("c", 137))]
+    assert steps(situation(pod, *before, has_sandbox=False)) == (Prepare(),)
+    assert steps(situation(pod, *before, earlier=before)) == (Start("i", 1),)
+    runs = [*before, ended("i", attempt=1, at=NOW + 1)]
+    assert steps(situation(pod, *runs, earlier=before)) == (Start("s", 1),)
+    runs.append(running("s", attempt=1, at=NOW + 2))
+    assert steps(situation(pod, *runs, earlier=before)) == (Start("j", 1),)
+    runs.append(ended("j", attempt=1, at=NOW + 3))
+    assert steps(situation(pod, *runs, earlier=before)) == (Start("c", 1),)
+
+
+@pytest.mark.parametrize(
+    ("policy", "code", "expected"),
+    [
+        ("Always", 0, Start("i", 1)),
+        ("OnFailure", 137, Start("i", 1)),
+        ("OnFailure", 0, Dismantle()),
+        ("Never", 0, Dismantle()),
+    ],
+)
+def test_a_new_sandbox_is_used_only_for_what_is_still_to_do(policy: str, code: int, expected: Step) -> None:
+    pod = build_pod(initContainers=[container("i")], restartPolicy=policy)
+    runs = [ended("i"), ended("c", code)]
+    earlier = runs if isinstance(expected, Start) else []
+    assert steps(situation(pod, *runs, earlier=earlier)) == (expected,)
+
+
 def test_sidecars_are_stopped_last_and_in_reverse() -> None:
     pod = build_pod(initContainers=[sidecar("s"), sidecar("t")], metadata=DELETED)
     everything = (running("s"), running("t", at=NOW + 1), running("c", at=NOW + 2))
@@ -191,10 +219,16 @@ class Node:
         self.now = NOW
         self.runs: list[Run] = []
         self.has_sandbox = self.was_prepared = self.is_released = False
+        self.earlier: list[Run] = []
 
     def situation(self) -> Situation:
         return situation(
-            self.pod, *self.runs, now=self.now, has_sandbox=self.has_sandbox, was_prepared=self.was_prepared
+            self.pod,
+            *self.runs,
+            now=self.now,
+            has_sandbox=self.has_sandbox,
+            was_prepared=self.was_prepared,
+            earlier=self.earlier,
         )
 
     def settle(self) -> None:
@@ -213,12 +247,20 @@ class Node:
             number = going[index % len(going)]
             self.runs[number] = self.runs[number]._replace(finished_at=self.now, exit_code=code)
 
+    def lose_sandbox(self) -> None:
+        if self.has_sandbox:
+            self.has_sandbox = False
+            going = [run for run in self.runs if not run.is_over]
+            for run in going:
+                self.runs[self.runs.index(run)] = run._replace(finished_at=self.now, exit_code=137, signal=9)
+
     def _do(self, step: Step) -> None:
         self.now += 0.001
         match step:
             case Prepare():
                 assert not self.has_sandbox
                 self.has_sandbox = self.was_prepared = True
+                self.earlier = list(self.runs)
             case Start(name, attempt):
                 self._start(name, attempt)
             case Stop(id_):
@@ -237,8 +279,16 @@ class Node:
         assert not self.pod.metadata.is_terminating
         mine = [run for run in self.runs if run.name == name]
         assert all(run.is_over for run in mine), "two runs of one container at once"
+        assert self._may_start(name), "before an init container has succeeded in this sandbox"
         assert attempt == len(mine)
         self.runs.append(running(name, attempt, self.now))
+
+    def _may_start(self, name: str) -> bool:
+        inits = [each for each in self.pod.spec.init_containers if each.restart_policy != "Always"]
+        if name in [each.name for each in self.pod.spec.init_containers]:
+            return True
+        here = [run for run in self.runs if run not in self.earlier]
+        return all(any(run.name == each.name and run.exit_code == 0 for run in here) for each in inits)
 
 
 def _pods(**metadata: Any) -> st.SearchStrategy[NodePod]:
@@ -271,6 +321,21 @@ def test_carrying_out_the_steps_comes_to_rest_and_never_runs_a_container_twice(
         node.settle()
         node.now += seconds
         node.settle()
+
+
+@given(_pods(), _CHANCES, _CHANCES)
+def test_a_sandbox_that_dies_is_replaced_and_its_init_containers_run_again(
+    pod: NodePod, before: list[tuple[int, int, float]], after: list[tuple[int, int, float]]
+) -> None:
+    node = Node(pod)
+    for chances in (before, after):
+        node.settle()
+        for index, code, seconds in chances:
+            node.end(index, code)
+            node.now += seconds
+            node.settle()
+        node.lose_sandbox()
+    node.settle()
 
 
 @given(_pods(), _CHANCES)

@@ -142,13 +142,14 @@ def test_what_a_program_leaves_behind_ends_with_it(tmp_path: Path) -> None:
 
 
 def test_volumes_are_bound_where_they_are_wanted_also_through_links(tmp_path: Path) -> None:
-    volume, secret = tmp_path / "volume", tmp_path / "secret"
+    volume, memory, secret = tmp_path / "volume", tmp_path / "memory", tmp_path / "secret"
     volume.mkdir()
+    memory.mkdir()
     secret.write_text("s3cret")
     mounts = (
         Mount(str(volume), "/var/run/data"),  # /var/run is a link to /run
         Mount(str(secret), "/etc/secret", is_read_only=True),
-        Mount("", "/cache", kind="tmpfs", size=1 << 20),
+        Mount(str(memory), "/cache", kind="memory", size=1 << 20),
     )
 
     async def play(it: Pod) -> None:
@@ -161,7 +162,36 @@ def test_volumes_are_bound_where_they_are_wanted_also_through_links(tmp_path: Pa
 
     scenario(tmp_path, play)
     assert (volume / "file").read_text() == "kept\n"
+    assert list(memory.iterdir()) == []
     assert secret.read_text() == "s3cret"
+
+
+def test_a_volume_in_memory_is_one_for_all_containers_and_nobody_else(tmp_path: Path) -> None:
+    memory = tmp_path / "memory"
+    memory.mkdir()
+    memory.chmod(0o777)
+    whole = Mount(str(memory), "/shared", kind="memory", size=1 << 20)
+    part = Mount(str(memory), "/part", kind="memory", size=1 << 20, inside="deep/er")
+    led_out = Mount(str(memory), "/part", kind="memory", size=1 << 20, inside="out/etc")
+
+    async def play(it: Pod) -> None:
+        await it.run("echo words > /shared/file; ln -s / /shared/out", "first", mounts=(whole,))
+        await it.run("cat /shared/file; stat -c %a /shared", "second", mounts=(whole,))
+        await it.run("echo deeper > /part/file; ls /part", "third", mounts=(part,))
+        await it.run("cat /shared/deep/er/file", "fourth", mounts=(whole,))
+        await it.run("ls /part | wc -l", "fifth", mounts=(led_out,))
+        await it.run("head -c 2000000 /dev/zero > /shared/big || echo full", "sixth", mounts=(whole,))
+        logs = {name: it.log(name) for name in ("second", "third", "fourth", "fifth", "sixth")}
+        assert logs == {
+            "second": ["words", "777"],
+            "third": ["file"],
+            "fourth": ["deeper"],
+            "fifth": ["0"],
+            "sixth": ["full"],
+        }
+
+    scenario(tmp_path, play)
+    assert list(memory.iterdir()) == []
 
 
 @pytest.mark.parametrize(

@@ -32,16 +32,18 @@ def parent(sandbox: Sandbox) -> int:
     return int(Path(f"/proc/{sandbox.pid}/stat").read_text().rpartition(")")[2].split()[1])
 
 
+def children() -> set[int]:
+    return {int(pid) for task in Path("/proc/self/task").iterdir() for pid in (task / "children").read_text().split()}
+
+
 def the_child() -> int:
-    (child,) = {
-        int(pid) for task in Path("/proc/self/task").iterdir() for pid in (task / "children").read_text().split()
-    }
+    (child,) = children()
     return child
 
 
 def test_shims_made_at_once_are_separate_and_each_shows_whose_it_is(tmp_path: Path) -> None:
     async def play() -> None:
-        template = ShimTemplate()
+        template = ShimTemplate(idle_seconds=600.0)
         made = await asyncio.gather(*(start(template, tmp_path / f"pod-{number}") for number in range(8)))
         try:
             namespaces = {Path(f"/proc/{each.pid}/ns/pid_for_children").readlink() for each in made}
@@ -59,7 +61,7 @@ def test_shims_made_at_once_are_separate_and_each_shows_whose_it_is(tmp_path: Pa
 
 def test_shims_outlive_their_template_and_the_next_one_gets_another(tmp_path: Path) -> None:
     async def play() -> None:
-        template = ShimTemplate()
+        template = ShimTemplate(idle_seconds=600.0)
         first = await start(template, tmp_path / "first")
         os.kill(the_child(), signal.SIGKILL)
         os.waitid(os.P_PID, the_child(), os.WEXITED | os.WNOWAIT)
@@ -76,7 +78,7 @@ def test_shims_outlive_their_template_and_the_next_one_gets_another(tmp_path: Pa
 
 def test_closed_it_leaves_no_process(tmp_path: Path) -> None:
     async def play() -> None:
-        template = ShimTemplate()
+        template = ShimTemplate(idle_seconds=600.0)
         sandbox = await start(template, tmp_path / "pod")
         child = the_child()
         await template.close()
@@ -93,12 +95,30 @@ def test_a_path_that_is_longer_than_the_title_only_shortens_what_is_shown(tmp_pa
         for _ in range(4):
             place = place / ("x" * 200)
             place.mkdir()
-        template = ShimTemplate()
+        template = ShimTemplate(idle_seconds=600.0)
         sandbox = await start(template, place / "pod")
         try:
             assert f"heliostat shim {place}/pod".encode().startswith(title(sandbox))
         finally:
             await end(sandbox)
+            await template.close()
+
+    asyncio.run(play())
+
+
+def test_it_is_let_go_when_nobody_asks_and_comes_back_for_the_next(tmp_path: Path) -> None:
+    async def play() -> None:
+        template = ShimTemplate(idle_seconds=0.3)
+        made = [await start(template, tmp_path / "first")]
+        try:
+            async with asyncio.timeout(10):
+                while children():
+                    await asyncio.sleep(0.01)
+            made.append(await start(template, tmp_path / "second"))
+            for each in made:
+                await each.signal("nobody", signal.SIGTERM)  # it answers
+        finally:
+            await end(*made)
             await template.close()
 
     asyncio.run(play())

@@ -59,7 +59,7 @@ def test_a_step_that_fails_is_told_in_the_status_and_as_an_event(
 
 
 def test_a_start_is_told_as_three_events() -> None:
-    events = build_start_events(build_pod(container()).spec.containers[0])
+    events = build_start_events(build_pod(container()).spec.containers[0], node_events.pulled("busybox"))
     assert [(event.reason, event.note) for event in events] == [
         ("Pulled", 'Container image "busybox" already present on machine'),
         ("Created", "Created container: c"),

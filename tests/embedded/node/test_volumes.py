@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from embedded.node.pod_shapes import build_pod, container
 from heliostat.embedded.node.environment import MissingReferenceError, Surroundings
 from heliostat.embedded.node.shim.protocol import Mount
+from heliostat.embedded.node.volume_mounts import build_mounts
 from heliostat.embedded.node.volumes import (
     Empty,
     File,
@@ -19,7 +20,6 @@ from heliostat.embedded.node.volumes import (
     TokenWish,
     Volume,
     Wanted,
-    build_mounts,
     build_volumes,
     decode_config_map,
     decode_secret,
@@ -123,6 +123,26 @@ def test_what_is_missing_is_named(volume: dict[str, Any], message: str) -> None:
     assert str(raised.value) == message
 
 
+@pytest.mark.parametrize(
+    ("limits", "size_limit", "size"),
+    [
+        ((), None, 0),
+        (("1Mi", "2Mi"), None, 3 << 20),
+        (("1Mi", None), None, 0),
+        (("1Mi", "2Mi"), "2Mi", 2 << 20),
+        (("1Mi", "2Mi"), "1Gi", 3 << 20),
+    ],
+)
+def test_memory_is_no_larger_than_what_the_containers_may_use(
+    limits: tuple[str | None, ...], size_limit: str | None, size: int
+) -> None:
+    resources = [{"limits": {"memory": limit}} if limit else {} for limit in limits]
+    containers = [container(f"c{number}", resources=each) for number, each in enumerate(resources)]
+    source = {"medium": "Memory"} | ({"sizeLimit": size_limit} if size_limit else {})
+    pod = build_pod(*containers, volumes=[{"name": "v", "emptyDir": source}])
+    assert build_volumes(pod, SOURCES, AROUND) == {"v": Memory(size)}
+
+
 def mount(volume: Volume, environment: dict[str, str] | None = None, **fields: Any) -> Mount:
     it = build_pod(container(volumeMounts=[{"name": "v", "mountPath": "/m", **fields}])).spec.containers[0]
     return build_mounts(it, {"v": volume}, "/pod/volumes", environment or {})[0]
@@ -138,7 +158,8 @@ def mount(volume: Volume, environment: dict[str, str] | None = None, **fields: A
         (Files(()), {}, Mount("/pod/volumes/v", "/m", is_read_only=True)),
         (HostPath("/data"), {"subPath": "x"}, Mount("/data/x", "/m")),
         (HostPath("/data", is_read_only=True), {}, Mount("/data", "/m", is_read_only=True)),
-        (Memory(5), {}, Mount("", "/m", kind="tmpfs", size=5)),
+        (Memory(5), {}, Mount("/pod/volumes/v", "/m", kind="memory", size=5)),
+        (Memory(), {"subPath": "a"}, Mount("/pod/volumes/v", "/m", kind="memory", inside="a")),
     ],
 )
 def test_how_a_volume_is_mounted(volume: Volume, fields: dict[str, Any], expected: Mount) -> None:

@@ -1,9 +1,11 @@
 """The file that lets kubectl in: the server's address, its authority and a client certificate, all in one.
 
 Rules: written whole, 0600, by one rename; certificates and keys are inside, so the file can be moved. A file that holds
-anything but ours is never overwritten: it may be the user's only way into other clusters.
+anything but ours is never overwritten: it may be the user's only way into other clusters. It is JSON, which is YAML:
+whoever reads nothing else does without a YAML library, which is 1 MB of the operator and of the node.
 """
 
+import json
 from base64 import b64encode
 from pathlib import Path
 
@@ -12,7 +14,6 @@ from heliostat.embedded.access.private_files import UnsafeFileError, replace_pri
 from heliostat.kube.document_error import DocumentError
 from heliostat.kube.documents import read_documents
 from heliostat.kube.hidden import Hidden
-from heliostat.kube.yaml_text import encode_yaml
 
 NAME = "heliostat"  # of cluster, user and context
 
@@ -40,7 +41,7 @@ def build_kubeconfig(server: str, authority_certificate: str, client: Credential
         "contexts": [{"name": name, "context": {"cluster": name, "user": name}}],
         "current-context": name,
     }
-    return Hidden(encode_yaml(tree))
+    return Hidden(json.dumps(tree, indent=2) + "\n")
 
 
 def write_kubeconfig(path: Path, text: Hidden, name: str = NAME) -> None:

@@ -4,13 +4,16 @@
 A step that fails is told in the Pod's status and tried again with the loop's back-off.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
 
-from heliostat.embedded.node import lifecycle
+from heliostat.embedded.node import lifecycle, plain_pods
 from heliostat.embedded.node.attendance import Attendance
+from heliostat.embedded.node.image_pulls import ImagePulls
+from heliostat.embedded.node.image_versions import judge_versions
+from heliostat.embedded.node.image_waits import hold_back
 from heliostat.embedded.node.lifecycle import Decision, Dismantle, Release, Situation, Step, Stop
 from heliostat.embedded.node.own_pods import OwnPods
 from heliostat.embedded.node.pods import POD, NodePod
@@ -23,6 +26,7 @@ from heliostat.runtime.outcome import Outcome
 from heliostat.runtime.reconciler import Signal, Source, Subject, signalled, subject_of
 
 STEP = "pod-step"
+ENDED = ("Succeeded", "Failed")
 
 
 class StepOrder(Struct, frozen=True):
@@ -30,14 +34,12 @@ class StepOrder(Struct, frozen=True):
 
     pod: NodePod
     step: Step
-    status: JsonObject  # of the Pod, as it was decided on
 
 
 class _Remembered(Struct):
     """Only for this life of the node: what was reported, and what stands in the way."""
 
     reported: JsonObject | None = None
-    recorded: JsonObject | None = None  # what was written down for later
     troubles: dict[str, Trouble] = {}
     events: list[Event] = []  # to be told at the next look
     explained: set[str] = set()  # the runs of which it was told why they could not start
@@ -46,10 +48,11 @@ class _Remembered(Struct):
 class PodAgent:
     name = "kubelet"
 
-    def __init__(self, pods: OwnPods, bench: Workbench, attendance: Attendance) -> None:
+    def __init__(self, pods: OwnPods, bench: Workbench, attendance: Attendance, pulls: ImagePulls) -> None:
         self._pods = pods
         self._bench = bench
         self._attendance = attendance
+        self._pulls = pulls
         self._again = Signal()
         self._keys: dict[str, Key] = {}
         self._remembered: dict[str, _Remembered] = {}
@@ -80,6 +83,7 @@ class PodAgent:
         for known in (self._keys, self._remembered):
             for uid in known.keys() - uids:
                 del known[uid]
+        self._pulls.keep_only(uids)
 
     def plan(self, key: Key, now: float) -> Plan:
         pod = self._pods.get(key)
@@ -88,22 +92,23 @@ class PodAgent:
         if self._pods.is_on_lost_node(pod):
             return self._lose(pod)
         situation = self.observe(pod, now)
-        decision = lifecycle.decide(situation)
+        held = hold_back(pod, lifecycle.decide(situation), self._pulls, now)
         remembered = self._remembered.setdefault(pod.metadata.uid, _Remembered())
-        status = build_status(situation, self._place(pod, situation, remembered))
+        status = build_status(situation, self._place(pod, situation, remembered.troubles | held.troubles))
         due = self._due(pod, status, remembered)
+        is_told_first = due is not None and _has_just_ended(pod, status)  # of a Pod that is gone nobody can be told
         events, remembered.events = remembered.events, []
         return Plan(
-            stages=tuple(self._stages(pod, decision, status)),
+            stages=() if is_told_first else tuple(self._stages(pod, held.decision)),
             status=due,
             events=(*events, *build_news(situation, status if due is not None else {}, remembered.explained)),
-            wake_after=decision.wake_after,
+            wake_after=held.decision.wake_after,
         )
 
     def _lose(self, pod: NodePod) -> Plan:
         """Its node has no power: nothing of it runs, and nobody is told."""
         has_sandbox = self._bench.sandbox(pod.metadata.uid) is not None
-        return Plan(stages=(Stage("lose", (self._effect(pod, Dismantle(), {}),)),) if has_sandbox else ())
+        return Plan(stages=(Stage("lose", (self._effect(pod, Dismantle()),)),) if has_sandbox else ())
 
     def observe(self, pod: NodePod, now: float) -> Situation:
         uid = pod.metadata.uid
@@ -114,6 +119,7 @@ class PodAgent:
             has_sandbox=self._bench.sandbox(uid) is not None,
             was_prepared=self._bench.has_been(uid),
             health=self._attendance.health(pod, runs),
+            earlier=self._bench.earlier_runs(uid),
             now=now,
         )
 
@@ -124,7 +130,6 @@ class PodAgent:
             return
         self._attendance.attend(pod, self._bench.runs(pod.metadata.uid))
         remembered = self._remembered.setdefault(pod.metadata.uid, _Remembered())
-        self._record(pod, remembered)
         troubles = find_troubles(outcome)
         remembered.events += build_failure_events(outcome)
         if any(isinstance(failure.action, WriteStatus) for failure in outcome.failures):
@@ -133,22 +138,21 @@ class PodAgent:
             remembered.troubles = troubles
             self._again.send(key)
 
-    def _record(self, pod: NodePod, remembered: _Remembered) -> None:
-        status = remembered.reported
-        if status is not None and status is not remembered.recorded:
-            remembered.recorded = status
-            self._bench.record(pod, status)
-
-    def _place(self, pod: NodePod, situation: Situation, remembered: _Remembered) -> Place:
+    def _place(self, pod: NodePod, situation: Situation, troubles: dict[str, Trouble]) -> Place:
         uid = pod.metadata.uid
         ended = [run for run in situation.runs if run.is_over]
         return Place(
             host_address=self._bench.facts.host_address,
             pod_address=self._bench.address(uid) or pod.status.pod_ip,
-            troubles=remembered.troubles,
+            troubles=troubles,
             killed_for_memory=self._bench.killed_for_memory(uid, ended),
             messages={run.id: text for run in ended if (text := self._bench.termination_message(pod, run))},
+            conditions={**judge_versions(pod, self._bench.facts.images), **self._isolation()},
         )
+
+    def _isolation(self) -> Mapping[str, tuple[str, str, str]]:
+        because = self._bench.facts.plain_because
+        return plain_pods.build_condition(because) if because else {}
 
     def _due(self, pod: NodePod, status: JsonObject, remembered: _Remembered) -> WriteStatus | None:
         if remembered.reported == status:
@@ -158,8 +162,8 @@ class PodAgent:
         ref = Ref(POD.api_version, POD.kind, metadata.namespace, metadata.name)
         return WriteStatus(ref, metadata.uid, metadata.resource_version, status, "what runs has changed")
 
-    def _stages(self, pod: NodePod, decision: Decision, status: JsonObject) -> Iterable[Stage]:
-        effects = tuple(self._effect(pod, step, status) for step in decision.steps)
+    def _stages(self, pod: NodePod, decision: Decision) -> Iterable[Stage]:
+        effects = tuple(self._effect(pod, step) for step in decision.steps)
         if effects:
             yield Stage("steps", effects)
         if any(isinstance(step, Release) for step in decision.steps):
@@ -167,12 +171,16 @@ class PodAgent:
             ref = Ref(POD.api_version, POD.kind, metadata.namespace, metadata.name)
             yield Stage("forget", (Delete(ref, metadata.uid, "nothing of it is left", grace_seconds=0),), ("steps",))
 
-    def _effect(self, pod: NodePod, step: Step, status: JsonObject) -> Effect:
-        payload = {"order": StepOrder(pod, step, status)}
+    def _effect(self, pod: NodePod, step: Step) -> Effect:
+        payload = {"order": StepOrder(pod, step)}
         key = f"{pod.metadata.uid} {step}"
         is_repeated = isinstance(step, Stop) and self._attendance.is_stopping(step.id)
         report = build_report(step, is_repeated=is_repeated)
         return Effect(STEP, payload, key, because=type(step).__name__, report=report)
+
+
+def _has_just_ended(pod: NodePod, status: JsonObject) -> bool:
+    return pod.metadata.is_terminating and status["phase"] in ENDED and pod.status.phase not in ENDED
 
 
 def step_order(effect: Effect) -> StepOrder:

@@ -9,14 +9,12 @@ import contextlib
 import socket
 import ssl
 import time
-from ipaddress import IPv4Address, ip_address
 
 from heliostat.embedded.node.commands import attach_to, run_command
 from heliostat.embedded.node.http_exchange import NoHttpError, build_own_root, exchange
 from heliostat.embedded.node.log_files import LogChunks, LogFiles
 from heliostat.embedded.node.log_lines import LogWriter, build_wanted
-from heliostat.embedded.node.network.namespaces import connect_from_host, network_of
-from heliostat.embedded.node.network.wiring import Wiring
+from heliostat.embedded.node.network.pod_network import PodNetwork
 from heliostat.embedded.node.sandbox import Sandbox
 from heliostat.embedded.node.shim.journal import Run
 from heliostat.embedded.node.workbench import Workbench
@@ -36,9 +34,9 @@ _PULLING = {
 
 
 class LocalBackend:
-    def __init__(self, bench: Workbench, wiring: Wiring) -> None:
+    def __init__(self, bench: Workbench, network: PodNetwork) -> None:
         self._bench = bench
-        self._wiring = wiring
+        self._network = network
 
     async def is_reachable(self) -> bool:
         return True
@@ -74,7 +72,7 @@ class LocalBackend:
             return Failed("the Pod is not running")
         try:
             async with asyncio.timeout(DIAL_SECONDS):
-                connection = await self._wiring.visitor.connect(network_of(sandbox.pid), "127.0.0.1", port)
+                connection = await self._network.dial_inside(sandbox, port)
         except (OSError, TimeoutError) as error:
             return Failed(f"failed to connect to localhost:{port} inside the Pod: {_reason(error)}")
         with connection:
@@ -134,7 +132,7 @@ class LocalBackend:
 
     async def _dial(self, proxied: Proxied) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         """Nobody checks the certificates of Pods: their names mean nothing to anybody."""
-        connection = await self._connect(proxied.address, proxied.port)
+        connection = await self._network.dial(proxied.address, proxied.port)
         tls = None
         if proxied.scheme == "https":
             tls = ssl.create_default_context()
@@ -144,12 +142,6 @@ class LocalBackend:
         except BaseException:  # cancelled or refused: nobody else knows this socket
             connection.close()
             raise
-
-    async def _connect(self, address: str, port: int) -> socket.socket:
-        wiring, to = self._wiring, ip_address(address)
-        if isinstance(to, IPv4Address) and to in wiring.networks.pods:
-            return await wiring.visitor.connect(wiring.namespace, address, port)
-        return await connect_from_host(address, port)
 
 
 def _waiting_reason(pod: JsonObject, container: str) -> str | None:

@@ -12,10 +12,9 @@ from msgspec import Struct
 from heliostat.embedded.node.network.directory import Directory, Endpoint, KnownService, ServicePort
 from heliostat.embedded.node.network.dns_server import PORT as DNS_PORT
 from heliostat.embedded.node.network.dns_server import DnsServer, host_resolvers
-from heliostat.embedded.node.network.namespaces import connect_from_host
 from heliostat.embedded.node.network.service_proxy import ServiceProxy
 from heliostat.embedded.node.network.wiring import Wiring
-from heliostat.embedded.node.workbench import NodeFacts
+from heliostat.embedded.node.node_facts import NodeFacts
 from heliostat.kube.objects import Object
 from heliostat.kube.resource_types import ResourceType
 from heliostat.runtime.cache import CachedKind
@@ -85,7 +84,7 @@ class ClusterNetwork:
         self._api_server = api_server
         self._on_problem = on_problem
         self._changed = asyncio.Event()
-        self._proxy = ServiceProxy(self.directory, self._listen, self._dial, on_problem)
+        self._proxy = ServiceProxy(self.directory, wiring.listen, wiring.dial, on_problem)
 
     def variables(self, namespace: str) -> Mapping[str, str]:
         """What containers are told about services: those of their namespace, and where the API is."""
@@ -101,9 +100,9 @@ class ClusterNetwork:
         await self._slices.synced.wait()
         self._services.subscribe(self._service_changed)
         self._slices.subscribe(self._slice_changed)
-        address, infra, visitor = self._facts.dns_address, self._wiring.namespace, self._wiring.visitor
-        datagrams = await visitor.listen(infra, address, DNS_PORT, socket.SOCK_DGRAM)
-        listener = await visitor.listen(infra, address, DNS_PORT)
+        address, wiring = self._facts.dns_address, self._wiring
+        datagrams = await wiring.listen(address, DNS_PORT, socket.SOCK_DGRAM)
+        listener = await wiring.listen(address, DNS_PORT)
         server = DnsServer(self.directory, self._facts.domain, host_resolvers())
         with datagrams, listener:
             try:
@@ -118,14 +117,6 @@ class ClusterNetwork:
             self._changed.clear()
             await self._proxy.refresh()
             await self._changed.wait()
-
-    async def _listen(self, address: str, port: int) -> socket.socket:
-        return await self._wiring.visitor.listen(self._wiring.namespace, address, port)
-
-    async def _dial(self, address: str, port: int) -> socket.socket:
-        if IPv4Address(address).is_loopback:  # the API server, which is on the host
-            return await connect_from_host(address, port)
-        return await self._wiring.visitor.connect(self._wiring.namespace, address, port)
 
     def _service_changed(self, before: NodeService | None, after: NodeService | None) -> None:
         if after is not None:

@@ -3,6 +3,8 @@
 from pathlib import Path
 
 from heliostat.embedded.node.cgroups import find_cgroups, remove_groups
+from heliostat.embedded.node.network.holder import find_holder
+from heliostat.embedded.node.plain_pods import remove_temporary
 from heliostat.embedded.node.sandbox import find_sandbox, note_death, past_runs
 
 
@@ -11,12 +13,17 @@ async def end_all_pods(directory: Path) -> int:
     pods = directory / "pods"
     places = sorted(pods.iterdir()) if pods.exists() else []
     ended = 0
-    for place in (*places, directory / "network"):
+    for place in places:
         sandbox = await find_sandbox(place)
         if sandbox is not None:
             await sandbox.stop()
             await sandbox.close()
             ended += 1
+        remove_temporary(place)
+    holder = find_holder(directory / "network")
+    if holder is not None:
+        await holder.stop()
+        ended += 1
     await _end_groups(places)
     return ended
 

@@ -1,6 +1,6 @@
-"""Pods that are gone: their logs, last status and timeline, for as long as there is time and room for them.
+"""The logs of Pods that are gone, for as long as there is time and room for them.
 
-    history/<namespace>/<name>-<uid>/  record.json  timeline.jsonl  containers.jsonl  logs/<container>/<attempt>.log
+    history/<namespace>/<name>-<uid>/  record.json  containers.jsonl  logs/<container>/<attempt>.log
 
 Rules: a Pod's directory becomes its history by one rename, after everything else in it is gone, so that a crash leaves
 one or the other; a Pod nobody wrote anything down about leaves nothing.
@@ -16,13 +16,13 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from heliostat.embedded.node.pod_record import RECORD, TIMELINE, PodRecord, read_record
-from heliostat.embedded.node.retention import Kept, Limits, plan_removals
+from heliostat.embedded.history.retention import Kept, Limits, plan_removals
+from heliostat.embedded.node.pod_record import RECORD, PodRecord, read_record
 from heliostat.embedded.node.shim.protocol import JOURNAL
 
 DIRECTORY = "history"
 LOGS = "logs"
-_STAYS = frozenset((RECORD, TIMELINE, JOURNAL, LOGS))
+_STAYS = frozenset((RECORD, JOURNAL, LOGS))
 _PAUSE_SECONDS = 60.0  # many Pods may go at once, and all that is kept is looked at
 _LOOK_SECONDS = 3600.0
 

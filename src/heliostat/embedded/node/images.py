@@ -1,10 +1,12 @@
 """What an image name stands for on a machine without a registry: an environment, found in a table. Pure.
 
 The table is a list of patterns, the first that fits counts; the user's entries come before those that are shipped. An
-entry says what the image brings: a user, a directory, variables, a command, and what of the host has to be visible.
+entry says what the image brings: a user, a directory, variables, a command, and what of the host has to be visible. One
+with a ``build`` stands for environments that are made when they are needed, each for a version that a tag names.
 """
 
 import fnmatch
+import re
 import tomllib
 from collections.abc import Iterable
 
@@ -12,6 +14,20 @@ import msgspec
 from msgspec import Struct
 
 from heliostat.embedded.node.shim.protocol import Mount
+
+
+class Build(Struct, frozen=True, kw_only=True, rename="kebab"):
+    """A Python environment to be made. ``{version}`` is what the tag says."""
+
+    requirements: tuple[str, ...]  # such as "ray[default]=={version}"
+    directory: str = ""  # where environments are kept; empty: where the node keeps them
+
+
+class Tag(Struct, frozen=True):
+    """What the tag of an image says; empty: nothing."""
+
+    version: str
+    python: str = ""  # such as 3.11
 
 
 class Image(Struct, frozen=True, kw_only=True, rename="kebab"):
@@ -26,7 +42,12 @@ class Image(Struct, frozen=True, kw_only=True, rename="kebab"):
     user: int = 0
     group: int = 0
     visible: tuple[str, ...] = ()  # directories of the host that are shown wherever they lie, also beneath /tmp
-    needs: str = ""  # a program that must be on the host
+    needs: str = ""  # a program that must be on the host, or in ``path``
+    install: str = ""  # how to get it, for people
+    product: str = ""  # what versions are versions of, for people
+    version: str = ""  # the one that is there; empty: nobody knows, or it is built
+    tag: str = ""  # a pattern for tags, with a group "version" and perhaps one "python": 311 is 3.11
+    build: Build | None = None
 
 
 class ImageTableError(ValueError):
@@ -43,16 +64,37 @@ _DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 def read_table(text: str, origin: str) -> tuple[Image, ...]:
     try:
         tree = tomllib.loads(text)
-        return tuple(msgspec.convert(tree.get("image", []), list[Image]))
+        images = tuple(msgspec.convert(tree.get("image", []), list[Image]))
     except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
         raise ImageTableError(f'{origin}: {error}; each entry is an [[image]] with match = "name*"') from None
+    for image in images:
+        problem = _find_problem(image)
+        if problem:
+            raise ImageTableError(f'{origin}: the entry for "{image.match}": {problem}')
+    return images
+
+
+def _find_problem(image: Image) -> str:
+    if image.build is None and not image.tag:
+        return ""
+    if not image.tag:
+        return r"a build needs to know the version: add tag = '(?P<version>\d+\.\d+\.\d+).*'"
+    try:
+        groups = re.compile(image.tag).groupindex
+    except re.error as error:
+        return f"tag is no pattern: {error}"
+    return "" if "version" in groups else "tag names no version: write the part that does as (?P<version>…)"
 
 
 def find_image(name: str, table: Iterable[Image]) -> Image:
-    """``name`` as a Pod has it, with registry, tag and digest or without."""
+    """``name`` as a Pod has it, with registry, tag and digest or without.
+
+    An entry that builds stands for no image whose tag does not say which version.
+    """
     short = shorten(name)
     for image in table:
-        if fnmatch.fnmatchcase(short, image.match) or fnmatch.fnmatchcase(name, image.match):
+        fits = fnmatch.fnmatchcase(short, image.match) or fnmatch.fnmatchcase(name, image.match)
+        if fits and (image.build is None or read_tag(name, image.tag) is not None):
             return image
     raise UnknownImageError(
         f'no entry of images.toml stands for the image "{name}"; add one, such as:'
@@ -67,6 +109,16 @@ def shorten(name: str) -> str:
     if slash and ("." in host or ":" in host or host == "localhost"):
         without_digest = rest
     return without_digest.removeprefix("library/")
+
+
+def read_tag(name: str, pattern: str) -> Tag | None:
+    """None: the name has no tag, or one that says nothing about a version."""
+    tag = shorten(name).rpartition("/")[2].partition(":")[2]
+    found = re.fullmatch(pattern, tag) if pattern and tag else None
+    if found is None:
+        return None
+    python = found.groupdict().get("python") or ""
+    return Tag(found["version"], f"{python[0]}.{python[1:]}" if python.isdecimal() and len(python) > 1 else python)
 
 
 def build_image_environment(image: Image) -> dict[str, str]:

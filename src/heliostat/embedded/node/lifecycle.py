@@ -8,7 +8,8 @@
 | has a container that does not run | start it; after a failure with back-off, as the restart policy says |
 | has a container whose liveness or startup probe failed | stop it |
 
-Sidecars are init containers that restart always: the next one starts once they run, and they are stopped last.
+Sidecars are init containers that restart always: the next one starts once they run, and they are stopped last. What an
+init container has done holds for the sandbox it ran in: when that has died, all of them run again in the next one.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,13 +18,11 @@ from typing import Final, TypeAlias
 from msgspec import Struct
 
 from heliostat.embedded.node.pods import Container, NodePod
+from heliostat.embedded.node.restarts import backoff_left, may_restart
 from heliostat.embedded.node.shim.journal import Run
-from heliostat.kube.backoff import Backoff
 from heliostat.kube.timestamps import parse_timestamp
 
-CRASH_BACKOFF: Final = Backoff(first=10.0, factor=2.0, limit=300.0)
 _LOOK_AGAIN_SECONDS: Final = 1.0  # at what should have ended by now
-FORGIVEN_SECONDS: Final = 600.0  # a container that ran so long begins with a short back-off again
 
 
 class Prepare(Struct, frozen=True):
@@ -33,6 +32,12 @@ class Prepare(Struct, frozen=True):
 class Start(Struct, frozen=True):
     container: str
     attempt: int
+
+
+class Pull(Struct, frozen=True):
+    """Have what an image stands for made; starts wait for it meanwhile."""
+
+    image: str
 
 
 class Stop(Struct, frozen=True):
@@ -52,7 +57,7 @@ class Release(Struct, frozen=True):
     """Nothing of a deleted Pod is left: the API server may forget it."""
 
 
-Step: TypeAlias = Prepare | Start | Stop | Dismantle | Release
+Step: TypeAlias = Prepare | Pull | Start | Stop | Dismantle | Release
 
 
 class Health(Struct, frozen=True):
@@ -71,6 +76,7 @@ class Situation(Struct, frozen=True, kw_only=True):
     has_sandbox: bool
     was_prepared: bool  # there was one at some time
     health: Mapping[str, Health]  # by the id of a run; one without probes is not in it
+    earlier: frozenset[str] = frozenset()  # the ids of runs in sandboxes that were there before this one
     now: float
 
 
@@ -95,6 +101,12 @@ def runs_of(situation: Situation, container: str) -> list[Run]:
 def last_run(situation: Situation, container: str) -> Run | None:
     runs = runs_of(situation, container)
     return runs[-1] if runs else None
+
+
+def last_run_here(situation: Situation, container: str) -> Run | None:
+    """In this sandbox; as long as there is none, in the last one."""
+    run = last_run(situation, container)
+    return None if run is None or run.id in situation.earlier else run
 
 
 def is_sidecar(container: Container) -> bool:
@@ -156,11 +168,6 @@ def _is_done(situation: Situation, container: Container) -> bool:
     return run is not None and run.is_over and not may_restart(situation.pod, run)
 
 
-def may_restart(pod: NodePod, run: Run) -> bool:
-    policy = pod.spec.restart_policy
-    return policy == "Always" or (policy == "OnFailure" and run.exit_code != 0)
-
-
 def failed_init(situation: Situation) -> Run | None:
     """An init container that has failed for good."""
     if situation.pod.spec.restart_policy != "Never":
@@ -179,7 +186,7 @@ def is_initialized(situation: Situation) -> bool:
 def next_init(situation: Situation) -> Container | None:
     """The init container that has to succeed (a sidecar: to have started) before anything after it begins."""
     for container in situation.pod.spec.init_containers:
-        run = last_run(situation, container.name)
+        run = last_run_here(situation, container.name)
         if is_sidecar(container):
             if run is None or (not has_begun(situation, container)):
                 return container
@@ -189,10 +196,10 @@ def next_init(situation: Situation) -> Container | None:
 
 
 def has_begun(situation: Situation, container: Container) -> bool:
-    """Whether a sidecar has ever been up: those after it do not wait again when it restarts."""
-    runs = runs_of(situation, container.name)
+    """Whether a sidecar has ever been up here: those after it do not wait again when it restarts."""
+    runs = [run for run in runs_of(situation, container.name) if run.id not in situation.earlier]
     is_up = any(situation.health.get(run.id, Health()).has_started and not run.error for run in runs)
-    return is_up or any(last_run(situation, name) is not None for name in _names_after(situation.pod, container))
+    return is_up or any(last_run_here(situation, name) for name in _names_after(situation.pod, container))
 
 
 def _names_after(pod: NodePod, container: Container) -> list[str]:
@@ -244,7 +251,8 @@ def _decide_container(situation: Situation, container: Container) -> tuple[list[
         return _decide_running(situation, run), None
     always = is_sidecar(container)
     is_init = any(container.name == each.name for each in situation.pod.spec.init_containers)
-    again = always or (run.exit_code != 0 if is_init else may_restart(situation.pod, run))
+    is_unfinished = run.exit_code != 0 or run.id in situation.earlier
+    again = always or (is_unfinished if is_init else may_restart(situation.pod, run))
     if not again:
         return [], None
     wait = backoff_left(runs, situation.now)
@@ -259,19 +267,3 @@ def _decide_running(situation: Situation, run: Run) -> list[Step]:
     deadline = situation.now + (of_pod if health.grace_seconds is None else health.grace_seconds)
     restarts = ", will be restarted" if situation.pod.spec.restart_policy != "Never" else ""
     return [Stop(run.id, run.name, deadline, f"{health.must_die}{restarts}")]
-
-
-def backoff_left(runs: Sequence[Run], now: float) -> float:
-    """Seconds until the next start."""
-    wait = backoff_seconds(runs)
-    return runs[-1].finished_at + wait - now if wait else 0.0
-
-
-def backoff_seconds(runs: Sequence[Run]) -> float:
-    """Between the last end and the next start: the more often it has ended lately, the longer. At first it is none."""
-    crashes = 0
-    for run in reversed(runs):
-        if run.finished_at - run.started_at > FORGIVEN_SECONDS:
-            break
-        crashes += 1
-    return CRASH_BACKOFF.delay(crashes - 2) if crashes > 1 else 0.0

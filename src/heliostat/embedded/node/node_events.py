@@ -10,6 +10,14 @@ def pulled(image: str) -> Event:
     return Event("Normal", "Pulled", "Pulling", f'Container image "{image}" already present on machine')
 
 
+def pulling(image: str) -> Event:
+    return Event("Normal", "Pulling", "Pulling", f'Pulling image "{image}"')
+
+
+def pulled_now(image: str, seconds: float) -> Event:
+    return Event("Normal", "Pulled", "Pulling", f'Successfully pulled image "{image}" in {seconds:.1f}s')
+
+
 def created(container: str) -> Event:
     return Event("Normal", "Created", "Creating", f"Created container: {container}")
 

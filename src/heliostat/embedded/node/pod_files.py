@@ -1,43 +1,14 @@
-"""The files that a Pod finds: its /etc/hosts and /etc/resolv.conf, and the contents of its volumes."""
+"""The contents of a Pod's volumes on disk."""
 
+import errno
 import os
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
 from heliostat.embedded.node.environment import MissingReferenceError
-from heliostat.embedded.node.pods import Container, NodePod
-from heliostat.embedded.node.volumes import Empty, File, Files, HostPath, Volume, read_sub_path, source_of
-
-
-def build_hosts(pod: NodePod, hostname: str, address: str, domain: str) -> str:
-    names = hostname
-    if pod.spec.subdomain:
-        names = f"{hostname}.{pod.spec.subdomain}.{pod.metadata.namespace}.svc.{domain}\t{hostname}"
-    lines = [
-        "# Kubernetes-managed hosts file.",
-        "127.0.0.1\tlocalhost",
-        f"{address}\t{names}",
-        *(f"{alias.ip}\t{chr(9).join(alias.hostnames)}" for alias in pod.spec.host_aliases),
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def build_resolv_conf(pod: NodePod, server: str, domain: str) -> str:
-    """ClusterFirst, and what dnsConfig adds to it; with policy None dnsConfig alone."""
-    config = pod.spec.dns_config
-    is_alone = pod.spec.dns_policy == "None"
-    servers = [] if is_alone else [server]
-    searches = [] if is_alone else [f"{pod.metadata.namespace}.svc.{domain}", f"svc.{domain}", domain]
-    options = {} if is_alone else {"ndots": "5"}
-    servers += config.get("nameservers") or []
-    searches += config.get("searches") or []
-    options |= {option["name"]: option.get("value") or "" for option in config.get("options") or []}
-    lines = [*(f"nameserver {address}" for address in servers)]
-    lines += [f"search {' '.join(searches)}"] if searches else []
-    words = [f"{name}:{value}" if value else name for name, value in options.items()]
-    lines += [f"options {' '.join(words)}"] if words else []
-    return "\n".join(lines) + "\n"
+from heliostat.embedded.node.pods import Container
+from heliostat.embedded.node.volume_mounts import read_sub_path, source_of
+from heliostat.embedded.node.volumes import Empty, File, Files, HostPath, Memory, Volume
 
 
 def write_volumes(directory: Path, volumes: Mapping[str, Volume], group: int | None) -> None:
@@ -46,7 +17,7 @@ def write_volumes(directory: Path, volumes: Mapping[str, Volume], group: int | N
         match volume:
             case Files(files):
                 write_files(directory / name, files)
-            case Empty():
+            case Empty() | Memory():
                 make_shared(directory / name, group)
             case HostPath():
                 check_host_path(volume)
@@ -94,7 +65,15 @@ def make_shared(directory: Path, group: int | None) -> None:
     directory.mkdir(parents=True)
     directory.chmod(0o777 if group is None else 0o2777)
     if group is not None:
+        _give_to_group(directory, group)
+
+
+def _give_to_group(directory: Path, group: int) -> None:
+    try:
         os.chown(directory, -1, group)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.EPERM):  # without root there is one user alone, who has it already
+            raise
 
 
 _MUST_BE_DIRECTORY = ("Directory", "DirectoryOrCreate")
@@ -113,7 +92,3 @@ def check_host_path(volume: HostPath) -> None:
         raise MissingReferenceError(f"hostPath type check failed: {volume.path} is not a file")
     if not volume.kind and not path.exists():
         path.mkdir(parents=True)  # as container engines do
-
-
-def remove_tree(directory: Path) -> None:
-    shutil.rmtree(directory, ignore_errors=True)

@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 import functools
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from ipaddress import IPv4Address
 from pathlib import Path
 
@@ -22,17 +22,22 @@ from heliostat.embedded.node.agent import STEP, PodAgent, step_order
 from heliostat.embedded.node.attendance import Attendance
 from heliostat.embedded.node.backend import LocalBackend
 from heliostat.embedded.node.cluster_network import ClusterNetwork
-from heliostat.embedded.node.lifecycle import Dismantle, Prepare, Release, Start, Stop, run_id
+from heliostat.embedded.node.image_pulls import ImagePulls
+from heliostat.embedded.node.lifecycle import Dismantle, Prepare, Pull, Release, Start, Stop, run_id
 from heliostat.embedded.node.link_server import LinkServer
 from heliostat.embedded.node.memory_watch import MemoryWatch
 from heliostat.embedded.node.network.namespaces import NamespaceVisitor
+from heliostat.embedded.node.network.outbound import Outbound
+from heliostat.embedded.node.network.pod_network import PodNetwork
+from heliostat.embedded.node.network.shared import SharedNetwork
 from heliostat.embedded.node.network.wiring import Networks, open_wiring
+from heliostat.embedded.node.node_facts import NodeFacts
 from heliostat.embedded.node.own_pods import OwnPods
 from heliostat.embedded.node.pods import POD
 from heliostat.embedded.node.probe_runner import Listeners
 from heliostat.embedded.node.references import RecentSources
 from heliostat.embedded.node.step_reports import build_start_events
-from heliostat.embedded.node.workbench import NodeFacts, Workbench
+from heliostat.embedded.node.workbench import Workbench
 from heliostat.kube.plan import Effect, Event
 from heliostat.kube.resource_types import ResourceTypes
 from heliostat.runtime.client import Fence
@@ -80,42 +85,56 @@ class LocalNode:
         )
         self.host = self._program.host
         self._pods = OwnPods(self.host.caches, [machine.name for machine in options.machines])
-        self._visitor = NamespaceVisitor()
         self._sources = RecentSources(self._program.client)
+        self._variables: Callable[[str], Mapping[str, str]] = self._variables_of_api
         self._bench: Workbench | None = None
         self._agent: PodAgent | None = None
 
     async def run(self, stop: asyncio.Event, since: int = 0) -> None:
         """Until told to stop. Pods go on without us."""
         options = self._options
-        wiring = await open_wiring(options.directory / "network", options.networks, self._visitor)
-        bench = self._bench = Workbench(options.directory / "pods", wiring, options.facts, self._changed)
+        network = await self._open_network()
+        bench = self._bench = Workbench(options.directory / "pods", network, options.facts, self._changed)
         await bench.recover()
-        network = ClusterNetwork(self.host.caches, wiring, options.facts, options.api_server, self._on_problem)
         attendance = self._attendance = Attendance(
             bench.sandbox,
             bench.address,
-            functools.partial(self._visitor.connect, wiring.namespace),
+            network.connect,
             Listeners(self._changed, self._tell, self._on_problem),
         )
-        agent = self._agent = PodAgent(self._pods, bench, attendance)
+        pulls = self._pulls = ImagePulls(options.facts.images, self._changed, self._tell)
+        agent = self._agent = PodAgent(self._pods, bench, attendance, pulls)
         self.host.add(SimulatedNodeAgents(self.host.caches, Simulation(options.machines)))
         self.host.add(agent, after=agent.after)
         self.host.effects[STEP] = self._carry_out
-        self.host.beside += [network.run, self._remove_leftovers, bench.history.run]
+        self.host.beside += [self._remove_leftovers, bench.history.run]
         if not bench.keeps_limits:
             self.host.beside.append(MemoryWatch(self._pods, bench.pid, self._tell).run)
         if options.socket is not None:
-            link = LinkServer(LocalBackend(bench, wiring), options.socket, self._on_problem)
+            link = LinkServer(LocalBackend(bench, network), options.socket, self._on_problem)
             self.host.beside.append(link.run)
-        self._network = network
         try:
             await self._program.run(stop, since)
         finally:
+            await pulls.close()
             await attendance.close()
             await bench.close()
-            await wiring.holder.close()
-            self._visitor.close()
+            await network.close()
+
+    async def _open_network(self) -> PodNetwork:
+        """Names and services are served in a network of the Pods' own, and nowhere else."""
+        options, facts = self._options, self._options.facts
+        if facts.plain_because:
+            return SharedNetwork(IPv4Address(facts.host_address))
+        wiring = await open_wiring(options.directory / "network", options.networks, NamespaceVisitor())
+        cluster = ClusterNetwork(self.host.caches, wiring, facts, options.api_server, self._on_problem)
+        self._variables = cluster.variables
+        self.host.beside += [cluster.run, Outbound(wiring, facts.outbound_ports, self._on_problem).run]
+        return wiring
+
+    def _variables_of_api(self, _namespace: str) -> Mapping[str, str]:
+        host, port = self._options.api_server
+        return {"KUBERNETES_SERVICE_HOST": host, "KUBERNETES_SERVICE_PORT": str(port)}
 
     def _changed(self, uid: str) -> None:
         if self._agent is not None:
@@ -134,21 +153,23 @@ class LocalNode:
             case Prepare():
                 with self._read_anew_after_failure(uid):
                     await bench.prepare(pod, await self._sources.fetch(pod))
+            case Pull(image):
+                self._pulls.pull(image, uid)
             case Start(container, attempt):
                 with self._read_anew_after_failure(uid):
                     sources = await self._sources.fetch(pod)
-                    services = self._network.variables(pod.metadata.namespace)
+                    services = self._variables(pod.metadata.namespace)
                     id_ = run_id(pod, container, attempt)
                     begin = functools.partial(bench.start, pod, container, attempt, sources, services)
                     await self._attendance.start(pod, container, id_, begin)
-                for event in build_start_events(pod.container(container)):
+                started = pod.container(container)
+                for event in build_start_events(started, self._pulls.pulled(started.image, uid)):
                     self._tell(uid, event)
             case Stop(id_, container, deadline, _because):
                 self._attendance.stop(pod, id_, container, deadline - time.time())
             case Dismantle():
                 await bench.dismantle(uid)
             case Release():
-                bench.record(pod, order.status)
                 await bench.release(uid)
 
     @contextlib.contextmanager

@@ -32,6 +32,8 @@ class SandboxSpec(Struct, frozen=True, kw_only=True):
     directory: Path  # there and empty, or left by a sandbox that is gone
     hostname: str
     host_network: bool = False
+    is_plain: bool = False  # in no namespaces at all
+    network: Path | None = None  # a namespace to live in; None: one of its own
 
 
 class Executed(Struct, frozen=True):
@@ -117,8 +119,9 @@ class Sandbox:
 
     async def stop(self) -> None:
         """End everything in the Pod, now."""
+        is_plain = (self.directory / protocol.PLAIN).exists()  # the kernel ends nobody with it
         with contextlib.suppress(ProcessLookupError):
-            os.kill(self.pid, signal.SIGKILL)
+            os.kill(self.pid, signal.SIGTERM if is_plain else signal.SIGKILL)
         await self.ended.wait()
 
     async def close(self) -> None:
@@ -210,23 +213,35 @@ async def start_sandbox(spec: SandboxSpec, template: ShimTemplate | None = None)
         finally:
             await template.close()
     (spec.directory / protocol.SOCKET).unlink(missing_ok=True)
+    if spec.is_plain:
+        (spec.directory / protocol.PLAIN).touch()
     pid = await _start_shim(spec, template)
-    (spec.directory / _PID).write_text(f"{pid} {_birth_of(pid)}")
+    note_shim(spec.directory, pid)
     return await _connect(spec.directory, pid)
 
 
 async def find_sandbox(directory: Path) -> Sandbox | None:
     """The sandbox that an earlier life of the node has started here, if it is still there."""
+    pid = find_shim(directory)
+    if pid is None:
+        return None
+    try:
+        return await _connect(directory, pid)
+    except (OSError, SandboxError):
+        return None
+
+
+def note_shim(directory: Path, pid: int) -> None:
+    (directory / _PID).write_text(f"{pid} {_birth_of(pid)}")
+
+
+def find_shim(directory: Path) -> int | None:
+    """Its PID, while it lives."""
     try:
         pid, birth = (directory / _PID).read_text().split()
     except (OSError, ValueError):
         return None
-    if _birth_of(int(pid)) != birth:
-        return None  # another process has its number now
-    try:
-        return await _connect(directory, int(pid))
-    except (OSError, SandboxError):
-        return None
+    return int(pid) if _birth_of(int(pid)) == birth else None  # another process may have its number now
 
 
 def past_runs(directory: Path) -> dict[str, Run]:
@@ -271,7 +286,13 @@ async def _start_shim(spec: SandboxSpec, template: ShimTemplate) -> int:
     """The shim's PID, once it listens."""
     told, ready = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
     errors = os.open(spec.directory / "shim.log", os.O_CREAT | os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC, 0o600)
-    wish = {"directory": str(spec.directory), "hostname": spec.hostname, "host_network": spec.host_network}
+    wish = {
+        "directory": str(spec.directory),
+        "hostname": spec.hostname,
+        "host_network": spec.host_network,
+        "network": str(spec.network or ""),
+        "is_plain": spec.is_plain,
+    }
     with told:
         told.setblocking(False)
         try:

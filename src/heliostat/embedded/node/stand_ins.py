@@ -23,7 +23,7 @@ def write_stand_ins(directory: Path) -> None:
     for name in _PROGRAMS:
         (directory / f"{name}.py").write_bytes((source / f"{name}.py").read_bytes())
         start = directory / name
-        start.write_text(f'#!/bin/sh\nexec {interpreter} -I -S {DIRECTORY}/{name}.py "$@"\n')
+        start.write_text(f'#!/bin/sh\nexec {interpreter} -I -S "${{0%/*}}/{name}.py" "$@"\n')
         start.chmod(0o755)
 
 

@@ -12,6 +12,7 @@ from msgspec import Struct
 from heliostat.embedded.node import lifecycle
 from heliostat.embedded.node.lifecycle import Health, Situation
 from heliostat.embedded.node.pods import Container
+from heliostat.embedded.node.restarts import backoff_seconds, may_restart
 from heliostat.embedded.node.shim.journal import Run
 from heliostat.kube.conditions import get_condition, set_condition
 from heliostat.kube.plan import JsonObject
@@ -38,6 +39,7 @@ class Place(Struct, frozen=True, kw_only=True):
     troubles: Mapping[str, Trouble] = {}  # by container; under "" what holds up the whole Pod
     messages: Mapping[str, str] = {}  # termination messages, by the id of a run
     killed_for_memory: frozenset[str] = frozenset()  # ids of runs
+    conditions: Mapping[str, tuple[str, str, str]] = {}  # further ones, by type: status, reason, message
 
 
 def build_status(situation: Situation, place: Place) -> JsonObject:
@@ -147,7 +149,7 @@ def _state(
     if run is None:
         reason = "ContainerCreating" if lifecycle.is_initialized(situation) or is_init else "PodInitializing"
         return {"waiting": {"reason": reason}}
-    wait = lifecycle.backoff_seconds(runs)
+    wait = backoff_seconds(runs)
     if wait and _is_backing_off(situation, container, run, is_init=is_init):
         message = (
             f"back-off {wait:.0f}s restarting failed container={container.name} "
@@ -163,7 +165,7 @@ def _is_backing_off(situation: Situation, container: Container, run: Run, *, is_
         return False
     if is_init and not lifecycle.is_sidecar(container):
         return run.exit_code != 0
-    return lifecycle.is_sidecar(container) or lifecycle.may_restart(pod, run)
+    return lifecycle.is_sidecar(container) or may_restart(pod, run)
 
 
 def _last_state(situation: Situation, place: Place, runs: Sequence[Run]) -> JsonObject:
@@ -219,6 +221,7 @@ def _facts(situation: Situation, place: Place, phase: str) -> dict[str, tuple[st
         "Ready": _ready(situation, containers),
         "ContainersReady": containers,
         "PodScheduled": ("True", "", ""),
+        **place.conditions,
     }
 
 
@@ -235,7 +238,7 @@ def _initialized(situation: Situation, phase: str) -> tuple[str, str, str]:
     missing = [
         container.name
         for container in situation.pod.spec.init_containers
-        if (run := lifecycle.last_run(situation, container.name)) is None or not run.is_over or run.exit_code != 0
+        if (run := lifecycle.last_run_here(situation, container.name)) is None or not run.is_over or run.exit_code != 0
     ]
     return "False", _NOT_INITIALIZED, f"containers with incomplete status: [{' '.join(missing)}]"
 

@@ -6,7 +6,7 @@ from typing import Any
 from heliostat.embedded.node import node_events
 from heliostat.embedded.node.environment import MissingReferenceError
 from heliostat.embedded.node.images import UnknownImageError
-from heliostat.embedded.node.lifecycle import Dismantle, Prepare, Release, Situation, Start, Step, Stop
+from heliostat.embedded.node.lifecycle import Dismantle, Prepare, Pull, Release, Situation, Start, Step, Stop
 from heliostat.embedded.node.network.addresses import AddressesExhaustedError
 from heliostat.embedded.node.pods import Container
 from heliostat.embedded.node.sandbox import SandboxError
@@ -29,18 +29,18 @@ def build_report(step: Step, *, is_repeated: bool) -> Report:
             return Report(failure_tag=container)
         case Stop(because=because) if not is_repeated:
             return Report(success=node_events.killing(because))
-        case Prepare() | Stop() | Dismantle() | Release():
+        case Prepare() | Pull() | Stop() | Dismantle() | Release():
             return SILENT
 
 
-def build_start_events(container: Container) -> tuple[Event, ...]:
+def build_start_events(container: Container, pulled: Event) -> tuple[Event, ...]:
     name = container.name
-    return node_events.pulled(container.image), node_events.created(name), node_events.started(name)
+    return pulled, node_events.created(name), node_events.started(name)
 
 
 def find_troubles(outcome: Outcome) -> dict[str, Trouble]:
     """By container; under "" what holds up the whole Pod."""
-    return {failure.tag: Trouble(_reason_of(failure.error), str(failure.error)) for failure in _steps(outcome)}
+    return {failure.tag: Trouble(_reason_of(failure), str(failure.error)) for failure in _steps(outcome)}
 
 
 def build_failure_events(outcome: Outcome) -> list[Event]:
@@ -85,5 +85,6 @@ def _failure_event(failure: Failure) -> Event:
     return node_events.no_sandbox(text)
 
 
-def _reason_of(error: Exception) -> str:
-    return next((reason for kind, reason in _REASONS if isinstance(error, kind)), "CreateContainerError")
+def _reason_of(failure: Failure) -> str:
+    otherwise = "CreateContainerError" if failure.tag else "CreatePodSandboxError"
+    return next((reason for kind, reason in _REASONS if isinstance(failure.error, kind)), otherwise)

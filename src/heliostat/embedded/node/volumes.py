@@ -1,4 +1,4 @@
-"""The volumes of a Pod: what has to be on disk for each, and what every container mounts of it. Pure.
+"""The volumes of a Pod: what has to be on disk, or in memory, for each. Pure.
 
 A volume is a directory of the Pod's (filled with files or not), a directory or file of the host's, or memory. What it
 is made from (ConfigMaps, Secrets, tokens, claims) is handed in as far as it exists; what is missing is told in the
@@ -7,14 +7,12 @@ kubelet's words, and the Pod waits.
 
 import base64
 from collections.abc import Iterator, Mapping
-from pathlib import PurePosixPath
 from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from heliostat.embedded.node.environment import MissingReferenceError, Surroundings, expand, read_field, read_resource
-from heliostat.embedded.node.pods import Container, NodePod, VolumeMount
-from heliostat.embedded.node.shim.protocol import Mount
+from heliostat.embedded.node.environment import MissingReferenceError, Surroundings, read_field, read_resource
+from heliostat.embedded.node.pods import NodePod
 from heliostat.kube.quantity import Quantity
 
 _FILE_MODE = 0o644
@@ -123,7 +121,7 @@ def build_volumes(pod: NodePod, sources: Sources, around: Surroundings) -> dict[
 def _build(volume: dict[str, Any], pod: NodePod, sources: Sources, around: Surroundings) -> Volume:
     name = volume["name"]
     if "emptyDir" in volume:
-        return _empty(volume["emptyDir"] or {})
+        return _empty(volume["emptyDir"] or {}, pod)
     if "hostPath" in volume:
         return HostPath(volume["hostPath"]["path"], volume["hostPath"].get("type") or "")
     if "persistentVolumeClaim" in volume:
@@ -144,11 +142,21 @@ def _build(volume: dict[str, Any], pod: NodePod, sources: Sources, around: Surro
     raise MissingReferenceError(f"volume {name}: this node cannot provide {kinds}; use emptyDir, hostPath or a claim")
 
 
-def _empty(source: dict[str, Any]) -> Volume:
+def _empty(source: dict[str, Any], pod: NodePod) -> Volume:
     if source.get("medium") != "Memory":
         return Empty()
-    limit = source.get("sizeLimit")
-    return Memory(Quantity.parse(limit).ceil() if limit is not None else 0)
+    limits = [_memory_limit(pod), _bytes(source.get("sizeLimit"))]
+    return Memory(min(filter(None, limits), default=0))
+
+
+def _memory_limit(pod: NodePod) -> int:
+    """Of all containers together: no volume in memory can be larger. 0: some have none."""
+    limits = [_bytes(container.resources.limits.get("memory")) for container in pod.spec.containers]
+    return sum(limits) if all(limits) else 0
+
+
+def _bytes(quantity: str | int | None) -> int:
+    return Quantity.parse(quantity).ceil() if quantity is not None else 0
 
 
 def _claim(source: dict[str, Any], sources: Sources) -> Volume:
@@ -203,38 +211,6 @@ def _projected(source: dict[str, Any], pod: NodePod, sources: Sources, around: S
             if wish not in sources.tokens:
                 raise MissingReferenceError(f"no token for ServiceAccount {pod.spec.service_account_name}")
             yield File(part["serviceAccountToken"]["path"], sources.tokens[wish].encode(), mode)
-
-
-def build_mounts(
-    container: Container, volumes: Mapping[str, Volume], directory: str, environment: Mapping[str, str]
-) -> tuple[Mount, ...]:
-    """``directory`` has the Pod's own volumes, each under its name."""
-    return tuple(_mount(wish, volumes, directory, environment) for wish in container.volume_mounts)
-
-
-def _mount(wish: VolumeMount, volumes: Mapping[str, Volume], directory: str, environment: Mapping[str, str]) -> Mount:
-    volume = volumes.get(wish.name)
-    if volume is None:
-        raise MissingReferenceError(f'volume "{wish.name}" not found')
-    if isinstance(volume, Memory):
-        return Mount("", wish.mount_path, wish.read_only, "tmpfs", volume.size)
-    inside = read_sub_path(wish, environment)
-    source = source_of(wish, volume, directory)
-    is_read_only = wish.read_only or isinstance(volume, Files) or (isinstance(volume, HostPath) and volume.is_read_only)
-    return Mount(f"{source}/{inside}" if inside else source, wish.mount_path, is_read_only)
-
-
-def read_sub_path(wish: VolumeMount, environment: Mapping[str, str]) -> str:
-    """The part of the volume that is mounted; empty: all of it."""
-    inside = expand(wish.sub_path_expr, environment) or wish.sub_path
-    if ".." in PurePosixPath(inside).parts or inside.startswith("/"):
-        raise MissingReferenceError(f'subPath "{inside}" leads out of volume "{wish.name}"')
-    return inside
-
-
-def source_of(wish: VolumeMount, volume: Volume, directory: str) -> str:
-    """Where the volume itself lies."""
-    return volume.path if isinstance(volume, HostPath) else f"{directory}/{wish.name}"
 
 
 def decode_config_map(tree: dict[str, Any]) -> dict[str, bytes]:

@@ -8,62 +8,48 @@ Pod's status; after a crash everything is found again from the directory and the
 
 import asyncio
 import contextlib
-import time
 from collections.abc import Callable, Iterable, Mapping
-from ipaddress import IPv4Address
 from pathlib import Path
 
-from msgspec import Struct
-
-from heliostat.embedded.node import lifecycle
+from heliostat.embedded.node import lifecycle, orders, plain_pods
 from heliostat.embedded.node.cgroups import Group, find_cgroups, remove_groups
-from heliostat.embedded.node.environment import References, Surroundings, build_command, build_environment
+from heliostat.embedded.node.environment import Surroundings
 from heliostat.embedded.node.history import History
-from heliostat.embedded.node.images import Image, build_image_environment, find_image, image_mounts
 from heliostat.embedded.node.limits import build_limits, build_limits_of_all
-from heliostat.embedded.node.network.addresses import choose_address
-from heliostat.embedded.node.network.wiring import Wiring
-from heliostat.embedded.node.pod_files import build_hosts, build_resolv_conf, prepare_sub_paths, write_volumes
-from heliostat.embedded.node.pod_record import build_moment, build_record, write_record
-from heliostat.embedded.node.pods import Container, NodePod, SecurityContext
-from heliostat.embedded.node.sandbox import Sandbox, SandboxSpec, find_sandbox, note_death, past_runs, start_sandbox
+from heliostat.embedded.node.name_files import write_name_files
+from heliostat.embedded.node.network.pod_network import PodNetwork
+from heliostat.embedded.node.node_facts import NodeFacts
+from heliostat.embedded.node.orders import Wish
+from heliostat.embedded.node.pod_addresses import PodAddresses
+from heliostat.embedded.node.pod_files import write_volumes
+from heliostat.embedded.node.pod_record import build_record, write_record
+from heliostat.embedded.node.pods import Container, NodePod
+from heliostat.embedded.node.sandbox import Sandbox, find_sandbox, note_death, past_runs
 from heliostat.embedded.node.shim.journal import Run
-from heliostat.embedded.node.shim.protocol import Mount, Order
 from heliostat.embedded.node.shim_template import ShimTemplate
-from heliostat.embedded.node.stand_ins import add_to_path, mount_stand_ins, write_stand_ins
+from heliostat.embedded.node.stand_ins import write_stand_ins
 from heliostat.embedded.node.termination import FALLBACK, read_end_of_log, read_message_file
-from heliostat.embedded.node.volumes import Sources, Volume, build_mounts, build_volumes
-from heliostat.kube.jsontree import JsonObject
+from heliostat.embedded.node.volumes import Sources, Volume, build_volumes
 
-_ADDRESS = "address"
-
-
-class NodeFacts(Struct, frozen=True, kw_only=True):
-    """What holds for every Pod of this node."""
-
-    host_address: str
-    dns_address: str
-    domain: str = "cluster.local"
-    allocatable: Mapping[str, str] = {}
-    images: tuple[Image, ...] = ()
-    hidden: tuple[str, ...] = ()  # directories of the host that no container sees
-    has_strict_cpu: bool = False  # CPU limits are kept; otherwise they only weigh when processors are short
+_EARLIER = "earlier-runs"
 
 
 class Workbench:
-    def __init__(self, directory: Path, wiring: Wiring, facts: NodeFacts, on_change: Callable[[str], None]) -> None:
+    def __init__(
+        self, directory: Path, network: PodNetwork, facts: NodeFacts, on_change: Callable[[str], None]
+    ) -> None:
         """``on_change`` hears the UID of a Pod whenever one of its containers began or ended, or its sandbox went."""
         self.facts = facts
         self.history = History(directory.parent)
         self._directory = directory
         self._stand_ins = directory.parent / "programs"
         self._cgroups = find_cgroups(of_all=build_limits_of_all(facts.allocatable))
-        self._wiring = wiring
+        self._network = network
         self._on_change = on_change
         self._sandboxes: dict[str, Sandbox] = {}
         self._watching: dict[str, asyncio.Task[None]] = {}
-        self._last_address: IPv4Address | None = None
-        self._addresses: dict[str, str] = {}  # by the UID of the Pod, as the files have them
+        self._addresses = PodAddresses(network.pool)
+        self._earlier: dict[str, frozenset[str]] = {}  # ids of runs, as the files have them
         self._template = ShimTemplate()
 
     # what there is
@@ -73,8 +59,9 @@ class Workbench:
         self._directory.mkdir(parents=True, exist_ok=True)
         write_stand_ins(self._stand_ins)
         for place in sorted(self._directory.iterdir()):
+            self._addresses.recover(place)
             with contextlib.suppress(OSError):
-                self._addresses[place.name] = (place / _ADDRESS).read_text()
+                self._earlier[place.name] = frozenset((place / _EARLIER).read_text().split())
             sandbox = await find_sandbox(place)
             if sandbox is not None:
                 self._adopt(place.name, sandbox)
@@ -108,18 +95,22 @@ class Workbench:
         runs = sandbox.runs() if sandbox is not None else past_runs(self.place(uid))
         return sorted(runs.values(), key=lambda run: (run.started_at, run.id))
 
+    def earlier_runs(self, uid: str) -> frozenset[str]:
+        """The ids of those that were over before this sandbox was made."""
+        return self._earlier.get(uid, frozenset())
+
     def address(self, uid: str) -> str:
-        return self._addresses.get(uid, "")
+        return self._addresses.of(uid)
 
     def place(self, uid: str) -> Path:
         return self._directory / uid
 
     def log_path(self, uid: str, container: str, attempt: int) -> Path:
-        return self.place(uid) / "logs" / container / f"{attempt}.log"
+        return orders.log_path(self.place(uid), container, attempt)
 
     def termination_message(self, pod: NodePod, run: Run) -> str:
         uid, policy = pod.metadata.uid, pod.container(run.name).termination_message_policy
-        message = read_message_file(self.place(uid) / "containers" / run.id / "termination-log")
+        message = read_message_file(orders.message_path(self.place(uid), run.id))
         if message or policy != FALLBACK or run.exit_code == 0 or run.error:
             return message
         return read_end_of_log(self.log_path(uid, run.name, lifecycle.attempt_of(run)))
@@ -135,17 +126,13 @@ class Workbench:
             return
         place = self.place(uid)
         place.mkdir(parents=True, exist_ok=True)
-        address = self._give_address(place)
+        write_record(place, build_record(pod))
+        is_of_host = pod.spec.host_network or bool(self.facts.plain_because)
+        address = self._addresses.give(place, self.facts.host_address if is_of_host else "")
         self.fill_volumes(pod, sources)
-        sandbox = await start_sandbox(SandboxSpec(directory=place, hostname=_hostname(pod)), self._template)
-        try:
-            await self._wiring.attach(sandbox, address)
-        except BaseException:
-            await sandbox.stop()
-            await sandbox.close()
-            raise
-        self._write_etc(pod, str(address))
-        self._adopt(uid, sandbox)
+        self._note_earlier(place)
+        write_name_files(pod, address, self.facts, place / "etc")
+        self._adopt(uid, await self._network.start_pod(pod, place, address, self._template))
 
     def fill_volumes(self, pod: NodePod, sources: Sources) -> dict[str, Volume]:
         """Also for Pods that run: what their files are made from may have changed."""
@@ -154,8 +141,20 @@ class Workbench:
         return volumes
 
     async def start(self, pod: NodePod, name: str, attempt: int, sources: Sources, services: Mapping[str, str]) -> None:
-        sandbox = self._sandboxes[pod.metadata.uid]
-        await sandbox.start(self._build_order(pod, pod.container(name), attempt, sources, services))
+        uid = pod.metadata.uid
+        wish = Wish(
+            pod=pod,
+            container=pod.container(name),
+            attempt=attempt,
+            sources=sources,
+            around=self._around(pod, services),
+            place=self.place(uid),
+            stand_ins=self._stand_ins,
+        )
+        order = orders.make_order(wish, self.facts, self._limit(wish.container, wish.id))
+        if self.facts.plain_because:
+            order = plain_pods.build_plain_order(order, wish.container, wish.place, self._stand_ins)
+        await self._sandboxes[uid].start(order)
 
     async def dismantle(self, uid: str) -> None:
         sandbox = self._sandboxes.pop(uid, None)
@@ -169,22 +168,18 @@ class Workbench:
         finally:
             await sandbox.close()
         note_death(self.place(uid))
+        plain_pods.remove_temporary(self.place(uid))
         self._collect(uid)
         if self._cgroups is not None:
             await remove_groups(self._cgroups, past_runs(self.place(uid)))
-        (self.place(uid) / _ADDRESS).unlink(missing_ok=True)
-        self._addresses.pop(uid, None)
+        self._addresses.take_back(self.place(uid))
         self._on_change(uid)
-
-    def record(self, pod: NodePod, status: JsonObject) -> None:
-        """For the time when the Pod is gone."""
-        with contextlib.suppress(OSError):  # a full disk costs the history, not the Pod
-            write_record(self.place(pod.metadata.uid), build_record(pod, status), build_moment(status, time.time()))
 
     async def release(self, uid: str) -> None:
         """Nothing of the Pod stays but its history."""
         await self.dismantle(uid)
-        self._addresses.pop(uid, None)
+        self._addresses.take_back(self.place(uid))
+        self._earlier.pop(uid, None)
         await self.history.keep(self.place(uid))
 
     async def close(self) -> None:
@@ -229,23 +224,12 @@ class Workbench:
             note_death(self.place(uid))
             self._changed(uid)
 
-    def _give_address(self, place: Path) -> IPv4Address:
-        known = self.address(place.name)
-        if known:
-            return IPv4Address(known)
-        used = {IPv4Address(found) for found in self._addresses.values()}
-        address = choose_address(self._wiring.networks.pods, used, self._last_address)
-        (place / _ADDRESS).write_text(str(address))
-        self._addresses[place.name] = str(address)
-        self._last_address = address
-        return address
-
-    def _write_etc(self, pod: NodePod, address: str) -> None:
-        etc = self.place(pod.metadata.uid) / "etc"
-        etc.mkdir(exist_ok=True)
-        (etc / "hosts").write_text(build_hosts(pod, _hostname(pod), address, self.facts.domain))
-        (etc / "resolv.conf").write_text(build_resolv_conf(pod, self.facts.dns_address, self.facts.domain))
-        (etc / "hostname").write_text(f"{_hostname(pod)}\n")
+    def _note_earlier(self, place: Path) -> None:
+        """A new sandbox begins with nothing done, whatever has run in those before it."""
+        runs = past_runs(place)
+        if runs:
+            (place / _EARLIER).write_text("\n".join(runs))
+            self._earlier[place.name] = frozenset(runs)
 
     def _around(self, pod: NodePod, services: Mapping[str, str] | None = None) -> Surroundings:
         return Surroundings(
@@ -255,94 +239,8 @@ class Workbench:
             service_variables=services or {},
         )
 
-    def _build_order(
-        self, pod: NodePod, container: Container, attempt: int, sources: Sources, services: Mapping[str, str]
-    ) -> Order:
-        place = self.place(pod.metadata.uid)
-        image = find_image(container.image, self.facts.images)
-        around = self._around(pod, services)
-        environment = build_image_environment(image) | {"HOSTNAME": _hostname(pod)}
-        environment["PATH"] = add_to_path(environment["PATH"])
-        environment |= build_environment(pod, container, _texts(sources), around)
-        volumes = build_volumes(pod, sources, around)
-        prepare_sub_paths(container, volumes, place / "volumes", environment)
-        id_ = lifecycle.run_id(pod, container.name, attempt)
-        work = place / "containers" / id_
-        work.mkdir(parents=True, exist_ok=True)
-        log = self.log_path(pod.metadata.uid, container.name, attempt)
-        log.parent.mkdir(parents=True, exist_ok=True)
-        limited = self._limit(container, id_)
-        user, group = _identity(pod.spec.security_context, container.security_context, image)
-        return Order(
-            id=id_,
-            name=container.name,
-            argv=build_command(container, image.command, environment),
-            environment=environment,
-            work=str(work),
-            log=str(log),
-            directory=container.working_dir or image.work_directory,
-            user=user,
-            group=group,
-            groups=_groups(pod),
-            mounts=(
-                *image_mounts(image),
-                mount_stand_ins(self._stand_ins),
-                *limited.mounts,
-                *_etc_mounts(place),
-                _message_mount(work, container),
-                *build_mounts(container, volumes, str(place / "volumes"), environment),
-            ),
-            has_terminal=container.tty,
-            has_stdin=container.stdin,
-            stdin_ends_with_first=container.stdin_once,
-            has_read_only_root=container.security_context.read_only_root_filesystem,
-            is_privileged=container.security_context.privileged,
-            hidden=self.facts.hidden,
-            control_groups=limited.members,
-        )
-
     def _limit(self, container: Container, id_: str) -> Group:
         limits = build_limits(container, is_strict=self.facts.has_strict_cpu)
         if self._cgroups is None or limits.is_empty:
             return Group((), ())
         return self._cgroups.make(id_, limits)
-
-
-def _hostname(pod: NodePod) -> str:
-    return (pod.spec.hostname or pod.metadata.name)[:63]
-
-
-def _texts(sources: Sources) -> References:
-    def decode(objects: Mapping[str, Mapping[str, bytes]]) -> dict[str, dict[str, str]]:
-        return {
-            name: {key: content.decode(errors="replace") for key, content in found.items()}
-            for name, found in objects.items()
-        }
-
-    return References(decode(sources.config_maps), decode(sources.secrets))
-
-
-def _identity(of_pod: SecurityContext, of_container: SecurityContext, image: Image) -> tuple[int, int]:
-    def choose(mine: int | None, pods: int | None, images: int) -> int:
-        return mine if mine is not None else pods if pods is not None else images
-
-    return (
-        choose(of_container.run_as_user, of_pod.run_as_user, image.user),
-        choose(of_container.run_as_group, of_pod.run_as_group, image.group),
-    )
-
-
-def _groups(pod: NodePod) -> tuple[int, ...]:
-    context = pod.spec.security_context
-    return (*context.supplemental_groups, *((context.fs_group,) if context.fs_group is not None else ()))
-
-
-def _etc_mounts(place: Path) -> tuple[Mount, ...]:
-    return tuple(Mount(str(place / "etc" / name), f"/etc/{name}") for name in ("hosts", "resolv.conf", "hostname"))
-
-
-def _message_mount(work: Path, container: Container) -> Mount:
-    path = work / "termination-log"
-    path.touch(mode=0o666)
-    path.chmod(0o666)
-    return Mount(str(path), container.termination_message_path)

@@ -82,7 +82,7 @@ class Admission:
 
     async def follow(self, tree: JsonObject, resource: Resource, delete: DeleteObject, *, deleted: bool) -> None:
         if resource.is_custom or resource.storage_name == CRDS:
-            await self._definitions.follow(resource, tree["metadata"]["name"], delete, deleted=deleted)
+            await self._definitions.follow(tree, resource, delete, deleted=deleted)
 
 
 def _check_namespace(tree: JsonObject, resource: Resource, store: Store) -> None:

@@ -18,7 +18,6 @@ from heliostat.embedded.server.messages import Request
 from heliostat.kube.document_error import DocumentError
 from heliostat.kube.jsontree import encode_json
 from heliostat.kube.protobuf import ProtobufError, decode_protobuf
-from heliostat.kube.yaml_compose import Composer
 
 JSON_TYPES = ("application/json",)
 YAML_TYPES = ("application/yaml", "application/x-yaml", "text/yaml")
@@ -131,25 +130,16 @@ def _whole_characters(text: str) -> str:
 
 def read_yaml(body: bytes) -> Body:
     """The first document; None for a text without any."""
+    from heliostat.embedded.server.lenient_yaml import LenientComposer  # noqa: PLC0415  1 MB that few servers need
+
     try:
-        composer = _LenientComposer(body.decode(), "body")
+        composer = LenientComposer(body.decode(), "body")
         tree = next(composer.documents(), None)
     except DocumentError as error:
         raise BodyError(f"yaml: {_yaml_words(error)}") from None
     except UnicodeDecodeError:
         raise BodyError("yaml: control characters are not allowed") from None
     return Body(tree, (_YAML_ERRORS + "\n  ".join(composer.repeated),) if composer.repeated else ())
-
-
-class _LenientComposer(Composer):
-    """Notes a key that is given twice, where people are better told at once."""
-
-    def __init__(self, text: str, source: str) -> None:
-        super().__init__(text, source)
-        self.repeated: list[str] = []
-
-    def meet_repeated_key(self, _mapping: int, event: Any, key: str) -> None:
-        self.repeated.append(f'line {event.start_mark.line + 1}: key "{key}" already set in map')
 
 
 def _yaml_words(error: DocumentError) -> str:

@@ -48,6 +48,7 @@ from heliostat.embedded.server.targets import Target, parse_target
 from heliostat.embedded.server.watching import open_watch
 from heliostat.embedded.server.writes import Writer
 from heliostat.embedded.server.writing import WriteOptions, Written
+from heliostat.embedded.storage.errors import StoreFailedError
 from heliostat.embedded.storage.store import Store
 from heliostat.kube.jsontree import JsonObject, encode_json
 
@@ -92,6 +93,8 @@ class ApiHandler:
         except RefusedError as refused:
             answer = render_refusal(refusal_response(refused), request)
             return structs.replace(answer, body=b"") if request.method == "HEAD" else answer
+        except StoreFailedError as error:
+            return refusal_response(RefusedError(500, "InternalError", f"Internal error occurred: {error}"))
         except Exception as error:  # noqa: BLE001 - the last line of defence; nothing is lost, it is reported
             self._on_bug(error)
             message = "Internal error occurred: the server met a bug; its log tells more"

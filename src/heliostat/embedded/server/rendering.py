@@ -7,7 +7,7 @@ pieces, between which others have their turn.
 
 import asyncio
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypedDict, cast
 
 import msgspec
 from msgspec import Struct
@@ -39,6 +39,14 @@ class _Kind(Struct):
     kind: str = ""
 
 
+class _Outline(TypedDict):
+    metadata: JsonObject
+
+
+# Nothing else of an object is taken apart for its metadata: a watch of definitions would fill 3 MB with each.
+_outline_decoder = msgspec.json.Decoder(_Outline)
+
+
 class _Listed(Struct):
     """A list whose items are still to be decoded."""
 
@@ -56,7 +64,7 @@ async def render(answer: Answer, form: Form, resource: Resource, now: float) -> 
     elif kind == resource.list_kind:
         tree = await _transform_list(answer.body, form, resource, now)
     else:
-        tree = _transform(msgspec.json.decode(answer.body), form, resource, now)
+        tree = _transform(answer.body, form, resource, now)
     return in_media(answer, tree, form)
 
 
@@ -70,7 +78,7 @@ def watched_object(form: Form, resource: Resource, now: Callable[[], float]) -> 
     if form.transform == TABLE:
         return _table_events(form, resource, now)
     if form.transform == PARTIAL:
-        return lambda body: encode_json(build_partial(msgspec.json.decode(body), f"meta.k8s.io/{form.version}"))
+        return lambda body: encode_json(_partial(body, form))
     if form.transform == PARTIAL_LIST:
         raise _wrong_number(resource, form, is_list=False)
     return None
@@ -89,12 +97,17 @@ def _table_events(form: Form, resource: Resource, now: Callable[[], float]) -> W
     return render_event
 
 
-def _transform(tree: JsonObject, form: Form, resource: Resource, now: float) -> JsonObject:
+def _transform(body: bytes, form: Form, resource: Resource, now: float) -> JsonObject:
     if form.transform == TABLE:
+        tree = msgspec.json.decode(body)
         return TablePrinter(resource, tree["kind"], form.version, form.include).build_table_of_one(tree, now)
     if form.transform == PARTIAL_LIST:
         raise _wrong_number(resource, form, is_list=False)
-    return build_partial(tree, f"meta.k8s.io/{form.version}")
+    return _partial(body, form)
+
+
+def _partial(body: bytes | msgspec.Raw, form: Form) -> JsonObject:
+    return build_partial(cast("JsonObject", _outline_decoder.decode(body)), f"meta.k8s.io/{form.version}")
 
 
 async def _transform_list(body: bytes, form: Form, resource: Resource, now: float) -> JsonObject:
@@ -103,17 +116,21 @@ async def _transform_list(body: bytes, form: Form, resource: Resource, now: floa
     listed = msgspec.json.decode(body, type=_Listed)
     if form.transform == TABLE:
         printer = TablePrinter(resource, resource.kind, form.version, form.include)
-        rows = await _in_pieces(listed.items, lambda tree: printer.build_row(tree, now))
+        rows = await _in_pieces(listed.items, lambda raw: printer.build_row(msgspec.json.decode(raw), now))
         return printer.build_table(rows, {key: value for key, value in listed.metadata.items() if value != ""})
-    api_version = f"meta.k8s.io/{form.version}"
-    partials = await _in_pieces(listed.items, lambda tree: build_partial(tree, api_version))
-    return {"kind": PARTIAL_LIST, "apiVersion": api_version, "metadata": listed.metadata, "items": partials}
+    partials = await _in_pieces(listed.items, lambda raw: _partial(raw, form))
+    return {
+        "kind": PARTIAL_LIST,
+        "apiVersion": f"meta.k8s.io/{form.version}",
+        "metadata": listed.metadata,
+        "items": partials,
+    }
 
 
-async def _in_pieces(items: list[msgspec.Raw], build: Callable[[JsonObject], JsonObject]) -> list[JsonObject]:
+async def _in_pieces(items: list[msgspec.Raw], build: Callable[[msgspec.Raw], JsonObject]) -> list[JsonObject]:
     built: list[JsonObject] = []
     for start in range(0, len(items), _AT_ONCE):
-        built += [build(msgspec.json.decode(raw)) for raw in items[start : start + _AT_ONCE]]
+        built += [build(raw) for raw in items[start : start + _AT_ONCE]]
         await asyncio.sleep(0)
     return built
 

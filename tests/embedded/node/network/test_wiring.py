@@ -112,7 +112,6 @@ def test_the_network_outlives_the_node(tmp_path: Path) -> None:
     async def play() -> None:
         visitor = NamespaceVisitor()
         first = await open_wiring(tmp_path / "network", Networks(), visitor)
-        await first.holder.close()
         visitor.close()
         async with network(tmp_path) as second:
             assert second.holder.pid == first.holder.pid

@@ -5,6 +5,7 @@ A machine is plain data; ``build_machines`` makes as many as asked for, alike, w
 
 from collections.abc import Mapping
 from ipaddress import IPv4Network
+from typing import TypeAlias
 
 import msgspec
 from msgspec import Struct
@@ -23,6 +24,9 @@ class TooManyMachinesError(ValueError):
     """More nodes than the Pod network has ranges for."""
 
 
+Judgement: TypeAlias = tuple[str, str, str]  # status, reason and message of a condition
+
+
 class Machine(Struct, frozen=True):
     name: str
     pod_network: str
@@ -30,6 +34,8 @@ class Machine(Struct, frozen=True):
     capacity: Mapping[str, str]
     labels: Mapping[str, str] = {}
     taints: tuple[Taint, ...] = ()
+    info: Mapping[str, str] = {}  # what it runs, for the Node's nodeInfo, where it is more than a simulation
+    conditions: Mapping[str, Judgement] = {}  # further ones, by type
 
 
 def build_machines(
@@ -61,18 +67,27 @@ def build_machines(
 
 
 def build_node(machine: Machine, now: str) -> JsonObject:
-    own = {"kubernetes.io/hostname": machine.name, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64"}
-    old = {"beta.kubernetes.io/os": "linux", "beta.kubernetes.io/arch": "amd64"}
     spec: JsonObject = {"podCIDR": machine.pod_network, "podCIDRs": [machine.pod_network]}
     if machine.taints:
         spec["taints"] = [msgspec.to_builtins(taint) for taint in machine.taints]
     return {
         "apiVersion": "v1",
         "kind": "Node",
-        "metadata": {"name": machine.name, "labels": {**old, **own, **machine.labels}},
+        "metadata": {"name": machine.name, "labels": build_labels(machine)},
         "spec": spec,
         "status": build_node_status(machine, now),
     }
+
+
+def build_labels(machine: Machine) -> dict[str, str]:
+    architecture = build_info(machine)["architecture"]
+    own = {"kubernetes.io/hostname": machine.name, "kubernetes.io/os": "linux", "kubernetes.io/arch": architecture}
+    old = {"beta.kubernetes.io/os": "linux", "beta.kubernetes.io/arch": architecture}
+    return {**old, **own, **machine.labels}
+
+
+def build_info(machine: Machine) -> dict[str, str]:
+    return {**_NODE_INFO, **dict.fromkeys(("machineID", "systemUUID", "bootID"), machine.name), **machine.info}
 
 
 def build_node_status(machine: Machine, now: str) -> JsonObject:
@@ -83,13 +98,13 @@ def build_node_status(machine: Machine, now: str) -> JsonObject:
             {"type": "InternalIP", "address": machine.address},
             {"type": "Hostname", "address": machine.name},
         ],
-        "conditions": [msgspec.to_builtins(condition) for condition in build_conditions(now)],
-        "nodeInfo": _NODE_INFO | {"machineID": machine.name, "systemUUID": machine.name, "bootID": machine.name},
+        "conditions": [msgspec.to_builtins(condition) for condition in build_conditions(now, machine)],
+        "nodeInfo": build_info(machine),
         "daemonEndpoints": {"kubeletEndpoint": {"Port": 10250}},
     }
 
 
-_NODE_INFO: JsonObject = {
+_NODE_INFO: Mapping[str, str] = {
     "architecture": "amd64",
     "operatingSystem": "linux",
     "osImage": "simulated",
@@ -107,8 +122,9 @@ _HEALTHY = (
 )
 
 
-def build_conditions(now: str) -> tuple[NodeCondition, ...]:
+def build_conditions(now: str, machine: Machine) -> tuple[NodeCondition, ...]:
+    own = ((type_, *judgement) for type_, judgement in machine.conditions.items())
     return tuple(
         NodeCondition(type_, status, reason, message, last_heartbeat_time=now, last_transition_time=now)
-        for type_, status, reason, message in _HEALTHY
+        for type_, status, reason, message in (*own, *_HEALTHY)
     )

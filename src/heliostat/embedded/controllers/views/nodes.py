@@ -30,10 +30,11 @@ class NodeCondition(Struct, frozen=True, rename="camel", omit_defaults=True):
     last_transition_time: str | None = None
 
 
-class NodeStatus(Struct, frozen=True):
+class NodeStatus(Struct, frozen=True, rename="camel"):
     capacity: dict[str, str | int] = {}
     allocatable: dict[str, str | int] = {}
     conditions: tuple[NodeCondition, ...] = ()
+    node_info: dict[str, str] = {}
 
 
 class Node(Object, frozen=True, rename="camel"):

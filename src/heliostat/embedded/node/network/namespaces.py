@@ -4,6 +4,7 @@ A socket belongs for ever to the namespace it was made in, so the event loop can
 """
 
 import asyncio
+import contextlib
 import os
 import socket
 from collections.abc import Callable
@@ -15,6 +16,8 @@ from heliostat.embedded.node.shim import syscalls
 
 T = TypeVar("T")
 
+_OWN = "/proc/thread-self/ns/net"
+
 
 def network_of(pid: int) -> Path:
     """The network namespace of a process, as a file."""
@@ -22,15 +25,19 @@ def network_of(pid: int) -> Path:
 
 
 class NamespaceVisitor:
-    """A few threads that visit namespaces; they belong to no namespace but the host's in between."""
+    """A few threads that visit namespaces; in between they are at home, so that nobody's namespace stays for them."""
 
     def __init__(self) -> None:
-        self._home = os.open("/proc/self/ns/net", os.O_RDONLY | os.O_CLOEXEC)
         self._threads = ThreadPoolExecutor(max_workers=4, thread_name_prefix="namespace")
+        self._home = self._threads.submit(_open_home).result()
 
     async def visit(self, namespace: Path, do: Callable[[], T]) -> T:
         """``do`` inside the namespace; its result, or what it raised."""
         return await asyncio.get_running_loop().run_in_executor(self._threads, self._visit, namespace, do)
+
+    async def visit_new(self, do: Callable[[], T]) -> T:
+        """``do`` inside a namespace that is made for it; it stays for whoever ``do`` has left there."""
+        return await asyncio.get_running_loop().run_in_executor(self._threads, self._visit_new, do)
 
     async def connect(self, namespace: Path, address: str, port: int) -> socket.socket:
         """A connection that begins in the namespace; raises OSError as any connection does."""
@@ -45,10 +52,26 @@ class NamespaceVisitor:
 
     def _visit(self, namespace: Path, do: Callable[[], T]) -> T:
         syscalls.join_namespace(str(namespace), syscalls.NEW_NETWORK)
+        return self._do_and_come_home(do)
+
+    def _visit_new(self, do: Callable[[], T]) -> T:
+        syscalls.unshare(syscalls.NEW_NETWORK)
+        return self._do_and_come_home(do)
+
+    def _do_and_come_home(self, do: Callable[[], T]) -> T:
         try:
             return do()
         finally:
             syscalls.join_namespace(f"/proc/self/fd/{self._home}", syscalls.NEW_NETWORK)
+
+
+def _open_home() -> int:
+    """The host's own namespace, or an empty one where there is no way back: without root one can only leave it."""
+    with contextlib.suppress(PermissionError):
+        syscalls.join_namespace(_OWN, syscalls.NEW_NETWORK)
+        return os.open(_OWN, os.O_RDONLY | os.O_CLOEXEC)
+    syscalls.unshare(syscalls.NEW_NETWORK)
+    return os.open(_OWN, os.O_RDONLY | os.O_CLOEXEC)
 
 
 async def connect_from_host(address: str, port: int) -> socket.socket:

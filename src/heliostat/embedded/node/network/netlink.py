@@ -65,14 +65,26 @@ class Netlink:
         self._ask(_NEW_ADDRESS, _CREATE | _EXCLUSIVE, body, f"address {address} of {name}")
 
     def add_default_route(self, gateway: IPv4Address) -> None:
-        body = _route_header(0, _MAIN, _UNIVERSE, _UNICAST_TYPE) + _attributes([(_ROUTE_GATEWAY, gateway.packed)])
-        self._ask(_NEW_ROUTE, _CREATE | _EXCLUSIVE, body, f"route by {gateway}")
+        self.add_route(IPv4Network(0).supernet(new_prefix=0), gateway)
+
+    def add_route(self, network: IPv4Network, gateway: IPv4Address) -> None:
+        attributes = [(_ROUTE_TO, network.network_address.packed)] if network.prefixlen else []
+        body = _route_header(network.prefixlen, _MAIN, _UNIVERSE, _UNICAST_TYPE)
+        body += _attributes([*attributes, (_ROUTE_GATEWAY, gateway.packed)])
+        self._ask(_NEW_ROUTE, _CREATE | _EXCLUSIVE, body, f"route to {network} by {gateway}")
 
     def make_local(self, network: IPv4Network) -> None:
         """Every address of the network is this namespace's own."""
         attributes = [(_ROUTE_TO, network.network_address.packed), (_ROUTE_DEVICE, _number(self.index_of("lo")))]
         body = _route_header(network.prefixlen, _LOCAL, _HOST, _LOCAL_TYPE) + _attributes(attributes)
         self._ask(_NEW_ROUTE, _CREATE | _EXCLUSIVE, body, f"local network {network}")
+
+    def make_rest_local(self) -> None:
+        """Every address that no other route leads to is this namespace's own."""
+        body = _route_header(0, _MAIN, _HOST, _LOCAL_TYPE) + _attributes(
+            [(_ROUTE_DEVICE, _number(self.index_of("lo")))]
+        )
+        self._ask(_NEW_ROUTE, _CREATE | _EXCLUSIVE, body, "local network of the rest")
 
     def index_of(self, name: str) -> int:
         """Raises OSError when there is no such link."""

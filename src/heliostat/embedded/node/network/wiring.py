@@ -2,21 +2,26 @@
 
     Pod eth0 ──veth── bridge (gateway, DNS, every ClusterIP) in the infra namespace
 
-The namespace is held by a sandbox without containers, so it outlives the node, and Pods keep talking to each other
-while the node is away.
+The namespace is held by a process that sleeps in it, so it outlives the node, and Pods keep talking to each other while
+the node is away.
 """
 
 import errno
+import socket
 from collections.abc import Callable
-from ipaddress import IPv4Address, IPv4Interface, IPv4Network
+from ipaddress import IPv4Address, IPv4Interface, IPv4Network, ip_address
 from pathlib import Path
 
 from msgspec import Struct
 
+from heliostat.embedded.node.name_files import hostname_of
 from heliostat.embedded.node.network.addresses import gateway_of
-from heliostat.embedded.node.network.namespaces import NamespaceVisitor, network_of
+from heliostat.embedded.node.network.holder import Holder, find_holder, start_holder
+from heliostat.embedded.node.network.namespaces import NamespaceVisitor, connect_from_host, network_of
 from heliostat.embedded.node.network.netlink import Netlink
-from heliostat.embedded.node.sandbox import Sandbox, SandboxSpec, find_sandbox, start_sandbox
+from heliostat.embedded.node.pods import NodePod
+from heliostat.embedded.node.sandbox import Sandbox, SandboxSpec, start_sandbox
+from heliostat.embedded.node.shim_template import ShimTemplate
 
 BRIDGE = "pods"
 POD_NETWORK = IPv4Network("10.244.0.0/16")
@@ -33,7 +38,7 @@ class Networks(Struct, frozen=True):
 class Wiring:
     """The infra namespace, with the bridge in it."""
 
-    def __init__(self, holder: Sandbox, networks: Networks, visitor: NamespaceVisitor) -> None:
+    def __init__(self, holder: Holder, networks: Networks, visitor: NamespaceVisitor) -> None:
         self.networks = networks
         self.namespace = network_of(holder.pid)
         self.visitor = visitor
@@ -50,10 +55,45 @@ class Wiring:
         gateway = gateway_of(self.networks.pods)
         await self.visitor.visit(namespace, lambda: _configure(inside, gateway))
 
+    @property
+    def pool(self) -> IPv4Network:
+        return self.networks.pods
+
+    async def start_pod(self, pod: NodePod, place: Path, address: str, template: ShimTemplate) -> Sandbox:
+        """With a cable of its own, or in the network of the node, which is the one that all cables lead to."""
+        network = self.namespace if pod.spec.host_network else None
+        spec = SandboxSpec(directory=place, hostname=hostname_of(pod), network=network)
+        sandbox = await start_sandbox(spec, template)
+        try:
+            if network is None:
+                await self.attach(sandbox, IPv4Address(address))
+        except BaseException:
+            await sandbox.stop()
+            await sandbox.close()
+            raise
+        return sandbox
+
+    async def connect(self, address: str, port: int) -> socket.socket:
+        return await self.visitor.connect(self.namespace, address, port)
+
+    async def listen(self, address: str, port: int, kind: int = socket.SOCK_STREAM) -> socket.socket:
+        return await self.visitor.listen(self.namespace, address, port, kind)
+
+    async def dial(self, address: str, port: int) -> socket.socket:
+        to = ip_address(address)
+        if isinstance(to, IPv4Address) and to in self.networks.pods:
+            return await self.connect(address, port)
+        return await connect_from_host(address, port)
+
+    async def dial_inside(self, pod: Sandbox, port: int) -> socket.socket:
+        return await self.visitor.connect(network_of(pod.pid), "127.0.0.1", port)
+
+    async def close(self) -> None:
+        self.visitor.close()
+
     async def stop(self) -> None:
         """For good: every cable goes with the namespace."""
         await self.holder.stop()
-        await self.holder.close()
 
 
 def link_name(address: IPv4Address) -> str:
@@ -64,9 +104,7 @@ def link_name(address: IPv4Address) -> str:
 async def open_wiring(directory: Path, networks: Networks, visitor: NamespaceVisitor) -> Wiring:
     """The one that an earlier life of the node made here, or a new one."""
     directory.mkdir(parents=True, exist_ok=True)
-    holder = await find_sandbox(directory)
-    if holder is None:
-        holder = await start_sandbox(SandboxSpec(directory=directory, hostname="heliostat-network"))
+    holder = find_holder(directory) or await start_holder(directory, visitor)
     wiring = Wiring(holder, networks, visitor)
     await visitor.visit(wiring.namespace, lambda: _prepare(networks))
     return wiring

@@ -15,7 +15,7 @@ import termios
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
-from heliostat.embedded.node.shim import root_view, syscalls
+from heliostat.embedded.node.shim import families, identity, root_view, syscalls
 from heliostat.embedded.node.shim.protocol import Order
 
 _PASSED_ON = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2,
@@ -69,6 +69,18 @@ def _become_init(order: Order, streams: Streams, tell: int) -> None:
     os.setsid()
     keep_only(*streams, tell)
     join_control_groups(order)
+    if order.is_plain:
+        families.lead_family()
+        os.write(tell, f"init {os.getpid()}\n".encode())
+    else:
+        _enter_namespaces(order, tell)
+    program = _fork_program(order, streams, tell)
+    for stream in set(streams):
+        os.close(stream)
+    _look_after(order, program, tell)
+
+
+def _enter_namespaces(order: Order, tell: int) -> None:
     syscalls.unshare(syscalls.NEW_MOUNTS | syscalls.NEW_PROCESSES)
     init = os.fork()
     if init:
@@ -77,10 +89,6 @@ def _become_init(order: Order, streams: Streams, tell: int) -> None:
     scratch = Path(order.work, "root")
     scratch.mkdir(parents=True, exist_ok=True)
     root_view.enter(order, scratch)
-    program = _fork_program(order, streams, tell)
-    for stream in set(streams):
-        os.close(stream)
-    _look_after(program, tell)
 
 
 def join_control_groups(order: Order) -> None:
@@ -126,7 +134,10 @@ def run_program(order: Order, streams: Streams, tell: int) -> NoReturn:
             signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
     _enter_directory(order.directory)
-    _become_user(order)
+    if order.is_plain:
+        syscalls.hear_end_of_parent(signal.SIGKILL)
+    else:
+        identity.become(order)
     os.execvpe(order.argv[0], order.argv, order.environment)  # noqa: S606
 
 
@@ -135,19 +146,13 @@ def _enter_directory(directory: str) -> None:
     os.chdir(directory)
 
 
-def _become_user(order: Order) -> None:
-    if not order.is_privileged:
-        syscalls.drop_capabilities()
-    os.setgroups(order.groups)
-    os.setresgid(order.group, order.group, order.group)
-    os.setresuid(order.user, order.user, order.user)
-
-
-def _look_after(program: int, tell: int) -> NoReturn:
+def _look_after(order: Order, program: int, tell: int) -> NoReturn:
     """As PID 1: pass signals on, collect every orphan, and end when the program has ended."""
     _pass_on_signals(program)
     os.write(tell, b"up\n")
     ended = _wait(program)
+    if order.is_plain:
+        families.end_all_below(os.getpid())
     os.write(tell, f"ended {ended.exit_code} {ended.signal}\n".encode())
     os._exit(0)
 

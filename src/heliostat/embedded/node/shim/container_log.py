@@ -5,7 +5,6 @@ cut into partial ones, as kubelets expect.
 """
 
 import time
-from datetime import UTC, datetime
 from io import FileIO
 from pathlib import Path
 
@@ -61,5 +60,5 @@ class ContainerLog:
 
 def _now() -> bytes:
     nanoseconds = time.time_ns()
-    moment = datetime.fromtimestamp(nanoseconds // 1_000_000_000, UTC)
-    return f"{moment:%Y-%m-%dT%H:%M:%S}.{nanoseconds % 1_000_000_000:09d}Z".encode()
+    moment = time.gmtime(nanoseconds // 1_000_000_000)  # datetime would be 0.4 MB of every Pod
+    return f"{time.strftime('%Y-%m-%dT%H:%M:%S', moment)}.{nanoseconds % 1_000_000_000:09d}Z".encode()

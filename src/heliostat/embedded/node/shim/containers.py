@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from functools import partial
 
-from heliostat.embedded.node.shim import container
+from heliostat.embedded.node.shim import container, families, memory_volumes
 from heliostat.embedded.node.shim.container import Begun, Ended, Streams
 from heliostat.embedded.node.shim.container_log import ContainerLog
 from heliostat.embedded.node.shim.conversation import Input, Output
@@ -35,6 +35,12 @@ class Running:
         self.input: Input | None = None
         self.wanted_signals: list[int] = []  # asked for before there was anybody to send them to
 
+    def send(self, number: int) -> None:
+        """The kernel ends a PID namespace with its first process; where there is none, that process does it."""
+        is_end = self.order.is_plain and number == signal.SIGKILL
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.init, families.END if is_end else number)
+
 
 class Containers:
     def __init__(self, loop: Loop, tell: Callable[[Run], None]) -> None:
@@ -47,6 +53,7 @@ class Containers:
         if order.id in self._running:  # asked again by a node that did not hear the answer
             self._await(self._running[order.id], done)
             return
+        memory_volumes.provide(order.mounts)
         running = self._running[order.id] = Running(order)
         self._await(running, done)
         ours, streams = _open_streams(order)
@@ -70,7 +77,7 @@ class Containers:
         if running is None or running.run.is_over:
             return
         if running.is_up or (running.init and number == signal.SIGKILL):
-            _kill(running.init, number)
+            running.send(number)
         else:
             running.wanted_signals.append(number)
 
@@ -103,11 +110,11 @@ class Containers:
             running.init = int(rest)
             self._loop.when_ended(running.init, lambda status: self._init_ended(running, status))
             if signal.SIGKILL in running.wanted_signals:
-                _kill(running.init, signal.SIGKILL)
+                running.send(signal.SIGKILL)
         elif what == "up":
             running.is_up = True
             for number in running.wanted_signals:
-                _kill(running.init, number)
+                running.send(number)
             self._settle(running)
         elif what == "failed":
             running.run = running.run._replace(error=rest)
@@ -191,8 +198,3 @@ def _open_terminal(order: Order) -> tuple[dict[str, int], Streams]:
     if order.has_stdin:
         ours["stdin"] = os.dup(terminal)
     return ours, Streams(theirs, theirs, theirs)
-
-
-def _kill(pid: int, number: int) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(pid, number)

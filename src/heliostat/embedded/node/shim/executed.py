@@ -30,7 +30,7 @@ def begin(order: Order, init: int, streams: Streams, seconds: float = 0.0) -> co
 def _enter_and_run(order: Order, init: int, streams: Streams, tell: int, seconds: float) -> NoReturn:
     container.keep_only(*streams, tell)
     container.join_control_groups(order)
-    for name, flag in _NAMESPACES:
+    for name, flag in () if order.is_plain else _NAMESPACES:
         syscalls.join_namespace(f"/proc/{init}/ns/{name}", flag)
     os.chdir("/")
     program = os.fork()  # a joined PID namespace holds for children

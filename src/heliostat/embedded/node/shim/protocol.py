@@ -13,19 +13,22 @@ Message: TypeAlias = dict[str, Any]
 
 SOCKET = "shim.sock"
 JOURNAL = "containers.jsonl"
+PLAIN = "without-namespaces"  # a file that marks such a sandbox
 LARGEST = 64 * 1024
 
 START, SIGNAL, ATTACH, RESIZE, LISTEN, STOP = "start", "signal", "attach", "resize", "listen", "stop"
 EXECUTE, CANCEL = "execute", "cancel"
+MEMORY = "memory"
 
 
 class Mount(NamedTuple):
-    source: str  # a path of the host; empty for tmpfs
+    source: str  # a path of the host
     target: str  # a path in the container
     is_read_only: bool = False
-    kind: str = "bind"  # or tmpfs
-    size: int = 0  # bytes that a tmpfs may hold; 0: half of the memory
+    kind: str = "bind"  # or memory: a file system of the Pod's that covers the source
+    size: int = 0  # bytes that memory may hold; 0: half of what the machine has
     is_recursive: bool = False
+    inside: str = ""  # the part of a memory volume that is wanted; empty: all of it
 
 
 class Order(NamedTuple):
@@ -49,6 +52,7 @@ class Order(NamedTuple):
     is_privileged: bool = False
     hidden: tuple[str, ...] = ()  # directories of the host that the container does not see
     control_groups: tuple[str, ...] = ()  # files of the host that take the processes which are to be limited
+    is_plain: bool = False  # in no namespaces, as whoever runs the node: its mounts, user and groups do not count
     log_bytes: int = 10 * 1024 * 1024  # of one log file; the last one of that size is kept beside it
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 NEW_MOUNTS = 0x0002_0000
 NEW_HOSTNAME = 0x0400_0000
 NEW_IPC = 0x0800_0000
+NEW_USERS = 0x1000_0000
 NEW_PROCESSES = 0x2000_0000
 NEW_NETWORK = 0x4000_0000
 
@@ -23,8 +24,19 @@ RECURSIVE = 0x4000
 PRIVATE = 0x4_0000
 
 _DETACH = 2
+_RELATIVE_TIMES = 0x20_0000
+_KEPT_FLAGS = {
+    os.ST_NOSUID: NO_SETUID,
+    os.ST_NODEV: NO_DEVICES,
+    os.ST_NOEXEC: NO_EXEC,
+    os.ST_NOATIME: 0x400,
+    os.ST_NODIRATIME: 0x800,
+    os.ST_RELATIME: _RELATIVE_TIMES,
+}
 _PIVOT_ROOT = {"x86_64": 155, "aarch64": 41, "riscv64": 41, "ppc64le": 203, "s390x": 217}
+_PR_SET_PDEATHSIG = 1
 _PR_CAPBSET_DROP = 24
+_PR_SET_CHILD_SUBREAPER = 36
 
 # What a container engine leaves to a container by default; everything else is dropped.
 # chown, dac_override, fowner, fsetid, kill, setgid, setuid, setpcap, net_bind_service, net_raw, sys_chroot, mknod,
@@ -54,6 +66,13 @@ def mount(source: str, target: str, kind: str = "", flags: int = 0, options: str
     _check(result, f"mount of {source} ({kind or 'bind'}) on {target}")
 
 
+def make_read_only(target: str) -> None:
+    """A mount; what else it forbids stays forbidden, as the kernel insists for those of a more privileged one."""
+    there = os.statvfs(target).f_flag
+    kept = sum(flag for of_place, flag in _KEPT_FLAGS.items() if there & of_place)
+    mount("", target, flags=REMOUNT | BIND | READ_ONLY | kept)
+
+
 def unmount(target: str) -> None:
     """At once from here, and for good when its last user is gone."""
     _check(_libc.umount2(target.encode(), _DETACH), f"unmount of {target}")
@@ -69,6 +88,16 @@ def drop_capabilities() -> None:
     for number in range(last + 1):
         if number not in _KEPT_CAPABILITIES:
             _check(_libc.prctl(_PR_CAPBSET_DROP, number, 0, 0, 0), f"drop of capability {number}")
+
+
+def take_on_orphans() -> None:
+    """Whoever loses its parent somewhere below this process becomes its child."""
+    _check(_libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), "prctl(PR_SET_CHILD_SUBREAPER)")
+
+
+def hear_end_of_parent(number: int) -> None:
+    """This signal when the parent ends; what is forked from here on hears nothing."""
+    _check(_libc.prctl(_PR_SET_PDEATHSIG, number, 0, 0, 0), "prctl(PR_SET_PDEATHSIG)")
 
 
 def _check(result: int, what: str) -> None:

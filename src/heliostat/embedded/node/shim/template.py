@@ -44,7 +44,14 @@ def _become_shim(wish: protocol.Message, ready: int, errors: int) -> NoReturn:
         os.dup2(errors, 2)
         os.close(errors)
         _show_title(f"heliostat shim {wish['directory']} {wish['hostname']}")
-        main(wish["directory"], wish["hostname"], ready, host_network=wish["host_network"])
+        main(
+            wish["directory"],
+            wish["hostname"],
+            ready,
+            host_network=wish["host_network"],
+            network=wish["network"],
+            is_plain=wish["is_plain"],
+        )
         code = 0
     except BaseException as error:  # noqa: BLE001  a forked child must never return into the template's loop
         sys.excepthook(type(error), error, error.__traceback__)

@@ -1,10 +1,10 @@
-"""Which Pods of the past are forgotten."""
+"""Which objects of the past are forgotten."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliostat.embedded.node.retention import Kept, Limits, plan_removals
+from heliostat.embedded.history.retention import Kept, Limits, plan_removals
 
 NOW = 1_000_000.0
 LIMITS = Limits(seconds=100.0, size=10)

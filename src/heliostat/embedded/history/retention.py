@@ -1,4 +1,4 @@
-"""Which Pods of the past are forgotten: those that ended too long ago, then the oldest until the rest is small enough.
+"""What of the past is forgotten: what went too long ago, then the oldest until the rest is small enough.
 
 Pure. The newest stays however large it is: it is what somebody will ask for.
 """

@@ -1,0 +1,141 @@
+"""The way out of the Pods' network: what is relayed to the host's, what is refused, and what stays inside."""
+
+import asyncio
+import os
+import socket
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from ipaddress import IPv4Address
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from heliostat.embedded.node.network.namespaces import NamespaceVisitor, network_of
+from heliostat.embedded.node.network.outbound import Outbound, judge, may_leave
+from heliostat.embedded.node.network.wiring import Networks, Wiring, open_wiring
+from heliostat.embedded.node.sandbox import SandboxSpec, start_sandbox
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root")
+
+ELSEWHERE = "203.0.113.7"
+SERVICE = "10.96.0.9"
+Connect = Callable[[str, int], Coroutine[Any, Any, socket.socket]]
+
+
+class Outside:
+    """The host's network, in which every address leads to one server that says where the caller wanted to go."""
+
+    def __init__(self) -> None:
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def dial(self, address: str, port: int) -> socket.socket:
+        if port == 80:
+            raise ConnectionRefusedError("nobody listens")
+        ours, theirs = socket.socketpair()
+        ours.setblocking(False)
+        theirs.setblocking(False)
+        self._tasks.add(asyncio.create_task(self._answer(theirs, f"{address}:{port}".encode())))
+        return ours
+
+    async def _answer(self, connection: socket.socket, text: bytes) -> None:
+        with connection:
+            await asyncio.get_running_loop().sock_sendall(connection, text)
+
+
+@asynccontextmanager
+async def pod_with_a_way_out(directory: Path) -> AsyncIterator[tuple[Wiring, Connect]]:
+    """Connections of a Pod."""
+    visitor = NamespaceVisitor()
+    wiring = await open_wiring(directory / "network", Networks(), visitor)
+    (directory / "pod").mkdir()
+    pod = await start_sandbox(SandboxSpec(directory=directory / "pod", hostname="pod"))
+    outbound = Outbound(wiring, (80, 443), lambda what, error: pytest.fail(f"{what}: {error}"), Outside().dial)
+    running = asyncio.create_task(outbound.run())
+    try:
+        await wiring.attach(pod, IPv4Address("10.244.0.2"))
+        yield wiring, lambda address, port: visitor.connect(network_of(pod.pid), address, port)
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+        await pod.stop()
+        await pod.close()
+        await wiring.stop()
+        await wiring.close()
+
+
+async def hear(connect: Connect, address: str, port: int) -> bytes:
+    """Asked again until the relay listens."""
+    while True:
+        try:
+            connection = await connect(address, port)
+        except ConnectionRefusedError:
+            await asyncio.sleep(0.01)
+            continue
+        with connection:
+            return await asyncio.get_running_loop().sock_recv(connection, 100)
+
+
+@needs_root
+def test_a_pod_reaches_the_ports_that_are_allowed_and_no_others(tmp_path: Path) -> None:
+    async def play() -> None:
+        async with asyncio.timeout(30), pod_with_a_way_out(tmp_path) as (_, connect):
+            assert await hear(connect, ELSEWHERE, 443) == b"203.0.113.7:443"
+            with pytest.raises(ConnectionResetError):  # nobody listens there
+                await hear(connect, ELSEWHERE, 80)
+            with pytest.raises(ConnectionRefusedError):
+                await connect(ELSEWHERE, 81)
+            with pytest.raises(ConnectionRefusedError):  # the service network is not elsewhere
+                await connect(SERVICE, 443)
+            with pytest.raises(ConnectionResetError):
+                await hear(connect, "169.254.169.254", 443)
+
+    asyncio.run(play())
+
+
+@needs_root
+def test_a_service_keeps_its_port_whoever_listens_for_the_rest(tmp_path: Path) -> None:
+    async def play() -> None:
+        async with asyncio.timeout(30), pod_with_a_way_out(tmp_path) as (wiring, connect):
+            assert await hear(connect, ELSEWHERE, 443) == b"203.0.113.7:443"
+            with await wiring.listen(SERVICE, 443) as listener:
+                connection = await connect(SERVICE, 443)
+                with connection, (await asyncio.get_running_loop().sock_accept(listener))[0] as accepted:
+                    assert accepted.getsockname() == (SERVICE, 443)
+
+    asyncio.run(play())
+
+
+@pytest.mark.parametrize(
+    ("address", "may"),
+    [
+        ("203.0.113.7", True),
+        ("192.168.1.1", True),
+        ("10.244.3.3", False),
+        ("10.96.0.1", False),
+        ("127.0.0.1", False),
+        ("169.254.169.254", False),
+        ("224.0.0.1", False),
+    ],
+)
+def test_what_only_this_machine_should_reach_is_refused(address: str, may: bool) -> None:
+    assert may_leave(IPv4Address(address), Networks()) is may
+
+
+@pytest.mark.parametrize(
+    ("ports", "has_route", "is_plain", "reason"),
+    [
+        ((443, 80), True, False, "Relayed"),
+        ((), True, False, "NotAllowed"),
+        ((), True, True, "HostNetwork"),
+        ((443,), False, False, "NoRoute"),
+        ((443,), False, True, "NoRoute"),
+    ],
+)
+def test_the_node_says_where_its_pods_get_to(
+    ports: tuple[int, ...], has_route: bool, is_plain: bool, reason: str
+) -> None:
+    status, told, message = judge(ports, has_route=has_route, is_plain=is_plain)
+    assert told == reason
+    assert (status == "True") is (reason in ("Relayed", "HostNetwork"))
+    assert ("80, 443" in message) is (reason == "Relayed")
