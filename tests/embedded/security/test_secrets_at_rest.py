@@ -94,7 +94,7 @@ def test_a_running_server_keeps_its_secrets_to_its_owner(tmp_path: Path) -> None
         arguments = Path(f"/proc/{process.pid}/cmdline")
         if arguments.exists():
             assert not re.search(r"token|eyJ|PRIVATE", arguments.read_text())
-    secrets = set(re.findall(r"(?:key-data|token): (\S+)", (state / "kubeconfig").read_text()))
+    secrets = set(re.findall(r'(?:key-data|token)": "([^"]+)"', (state / "kubeconfig").read_text()))
     assert secrets
     assert not [secret for secret in secrets if secret in said]
     assert not PEM.search(said)
