@@ -12,7 +12,7 @@ SECRET = {"secretKeyRef": {"name": "redis-password", "key": "password"}}
 GCS_OPTIONS = {"redisAddress": f"{CLOSED}:6379", "redisPassword": {"valueFrom": SECRET}}
 
 _START = ("redis-server", "--protected-mode", "no")
-_LOCK = ("--requirepass", "$(PASSWORD)", "--user", f"{USER} on >$(PASSWORD) ~* &* +@all")
+_LOCK = ("--requirepass", "$(PASSWORD)", "--user", USER, "on", ">$(PASSWORD)", "~*", "&*", "+@all")
 
 
 def start_redis(machine: LocalMachine, *names: str) -> None:
@@ -61,5 +61,5 @@ def _build_container(name: str) -> dict[str, Any]:
         "command": [*_START, *(_LOCK if name == CLOSED else ())],
         "env": [{"name": "PASSWORD", "valueFrom": SECRET}],
         "ports": [{"containerPort": 6379}],
-        "readinessProbe": {"tcpSocket": {"port": 6379}},
+        "readinessProbe": {"exec": {"command": [*_as_client(name), "ping"]}},
     }

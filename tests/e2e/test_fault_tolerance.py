@@ -1,4 +1,4 @@
-"""A cluster whose state lives in a real Redis: the GCS dies, then the whole head; its actors and their state stay."""
+"""A cluster whose state lives in a real Redis or on a volume: the head dies; its actors and their state stay."""
 
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,23 @@ def test_an_actor_survives_the_gcs_and_the_head_and_redis_is_empty_in_the_end(tm
         assert count_keys(machine) > 0
         delete_the_cluster(cluster)
         assert count_keys(machine) == 0
+
+
+def test_an_actor_survives_the_head_with_state_on_a_volume_that_goes_with_the_cluster(tmp_path: Path) -> None:
+    with local_machine(tmp_path / "state") as machine:
+        assert machine.heliostat("up", "--feature-gates=GCSFaultToleranceEmbeddedStorage=true").returncode == 0
+        options = {"backend": "rocksdb", "storage": {"size": "1Gi"}}
+        cluster = RealCluster(
+            machine, build_cluster("stored", [build_group(minReplicas=1)], gcsFaultToleranceOptions=options)
+        )
+        cluster.wait_until_ready()
+        cluster.wait_for_workers(1)
+        cluster.create_actors("survivor")
+        assert cluster.call_actor("survivor") == 1
+        cluster.replace_head()
+        assert cluster.call_actor("survivor") == 2
+        machine.kubectl("delete", "raycluster", cluster.name, "--timeout=120s")
+        wait_for(lambda: machine.kubectl("get", "pvc", "-o", "name") == "", 60, every=1.0)
 
 
 def kill_the_gcs(cluster: RealCluster) -> None:

@@ -1,4 +1,4 @@
-"""The flags for the operator that ``heliostat up`` takes and hands on to ``heliostat operator``."""
+"""The flags for the operator: ``heliostat run`` and ``up`` take them and hand them on to ``heliostat operator``."""
 
 import argparse
 
@@ -6,13 +6,14 @@ from heliostat.operator.flags import parse_feature_gates
 from heliostat.operator.usage_error import UsageError
 
 
-def add_local_operator_flags(parser: argparse.ArgumentParser) -> None:
+def add_local_operator_flags(parser: argparse.ArgumentParser, when: str = "") -> None:
+    """``when`` they count, for the help."""
     parser.add_argument(
         "--feature-gates",
         type=parse_gates,
         default="",
         metavar="NAME=BOOL,…",
-        help="what the operator does beyond its defaults, or does not: RayCronJob=true,RayClusterMTLS=true",
+        help=f"{when}what the operator does beyond its defaults, or does not: RayCronJob=true,RayClusterMTLS=true",
     )
 
 

@@ -16,6 +16,7 @@ from heliostat.cli.findings import format_finding
 from heliostat.cli.inputs import load_documents
 from heliostat.cli.local_images import add_image_flags, build_image_flags
 from heliostat.cli.local_nodes import add_local_node_flags, build_local_node_flags, build_node_wishes
+from heliostat.cli.local_operator import add_local_operator_flags, build_local_operator_flags
 from heliostat.kube.jsontree import JsonObject
 from heliostat.local.assembly import READY_PROBE_SECONDS
 from heliostat.local.running import RAY_CLUSTER, Made, RunError, Show, apply_all, follow_until_ready, run_job, take_down
@@ -57,7 +58,8 @@ def _flags_of_up(options: argparse.Namespace) -> list[str]:
     plain = [f"--{name}" for name in ("ephemeral", "strict") if getattr(options, name)]
     probes = [f"--ready-probe-seconds={options.ready_probe_seconds}"]
     probes = probes if options.ready_probe_seconds != READY_PROBE_SECONDS else []
-    return [*plain, *probes, *build_image_flags(options), *build_local_node_flags(options)]
+    handed_on = (*build_image_flags(options), *build_local_node_flags(options), *build_local_operator_flags(options))
+    return [*plain, *probes, *handed_on]
 
 
 def _split(arguments: list[str]) -> tuple[list[str], list[str]]:
@@ -87,6 +89,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     add_image_flags(parser, "when it has to be started: ")
     parser.add_argument("--strict", action="store_true", help="when it has to be started: promise what there is")
     add_local_node_flags(parser, "when it has to be started: ")
+    add_local_operator_flags(parser, "when it has to be started: ")
     up.add_probe_flag(parser, "when it has to be started: ")
     parser.add_argument("--state", type=Path, help="the state directory (HELIOSTAT_STATE or ~/.local/state/heliostat)")
     return parser.parse_args(arguments)

@@ -37,6 +37,7 @@ from heliostat.embedded.node.pods import POD
 from heliostat.embedded.node.probe_runner import Listeners
 from heliostat.embedded.node.references import RecentSources
 from heliostat.embedded.node.step_reports import build_start_events
+from heliostat.embedded.node.volume_upkeep import VolumeUpkeep
 from heliostat.embedded.node.workbench import Workbench
 from heliostat.kube.plan import Effect, Event
 from heliostat.kube.resource_types import ResourceTypes
@@ -107,7 +108,8 @@ class LocalNode:
         self.host.add(SimulatedNodeAgents(self.host.caches, Simulation(options.machines)))
         self.host.add(agent, after=agent.after)
         self.host.effects[STEP] = self._carry_out
-        self.host.beside += [self._remove_leftovers, bench.history.run]
+        upkeep = VolumeUpkeep(self._pods, bench.sandbox, bench.fill_volumes, self._program.client)
+        self.host.beside += [self._remove_leftovers, bench.history.run, upkeep.run]
         if not bench.keeps_limits:
             self.host.beside.append(MemoryWatch(self._pods, bench.pid, self._tell).run)
         if options.socket is not None:

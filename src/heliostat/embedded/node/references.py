@@ -53,7 +53,28 @@ class RecentSources:
         self._read.pop(uid, None)
 
 
-async def fetch_sources(client: Client, pod: NodePod) -> Sources:
+async def fetch_token(client: Client, pod: NodePod, wish: TokenWish) -> str:
+    """Bound to the Pod: it is worth nothing once the Pod is gone."""
+    metadata = pod.metadata
+    bound = {"apiVersion": "v1", "kind": "Pod", "name": metadata.name, "uid": metadata.uid}
+    spec: dict[str, Any] = {"expirationSeconds": wish.seconds, "boundObjectRef": bound}
+    if wish.audience:
+        spec["audiences"] = [wish.audience]
+    request = {
+        "apiVersion": "authentication.k8s.io/v1",
+        "kind": "TokenRequest",
+        "metadata": {"name": pod.spec.service_account_name or "default", "namespace": metadata.namespace},
+        "spec": spec,
+    }
+    answer = msgspec.json.decode(await client.create(TOKEN, request))
+    token: str = answer["status"]["token"]
+    return token
+
+
+async def fetch_sources(
+    client: Client, pod: NodePod, find_token: Callable[[Client, NodePod, TokenWish], Awaitable[str]] = fetch_token
+) -> Sources:
+    """``find_token`` may know one that still serves."""
     wanted, namespace = find_wanted(pod), pod.metadata.namespace
     return Sources(
         config_maps=await _fetch_all(
@@ -61,7 +82,7 @@ async def fetch_sources(client: Client, pod: NodePod) -> Sources:
         ),
         secrets=await _fetch_all(wanted.secrets, lambda name: _get(client, SECRET, namespace, name), decode_secret),
         claims=await _fetch_directories(client, namespace, wanted),
-        tokens={wish: await _fetch_token(client, pod, wish) for wish in sorted(wanted.tokens, key=str)},
+        tokens={wish: await find_token(client, pod, wish) for wish in sorted(wanted.tokens, key=str)},
     )
 
 
@@ -92,21 +113,3 @@ async def _fetch_directories(client: Client, namespace: str, wanted: Wanted) -> 
         if path:
             found[name] = path
     return found
-
-
-async def _fetch_token(client: Client, pod: NodePod, wish: TokenWish) -> str:
-    """Bound to the Pod: it is worth nothing once the Pod is gone."""
-    metadata = pod.metadata
-    bound = {"apiVersion": "v1", "kind": "Pod", "name": metadata.name, "uid": metadata.uid}
-    spec: dict[str, Any] = {"expirationSeconds": wish.seconds, "boundObjectRef": bound}
-    if wish.audience:
-        spec["audiences"] = [wish.audience]
-    request = {
-        "apiVersion": "authentication.k8s.io/v1",
-        "kind": "TokenRequest",
-        "metadata": {"name": pod.spec.service_account_name or "default", "namespace": metadata.namespace},
-        "spec": spec,
-    }
-    answer = msgspec.json.decode(await client.create(TOKEN, request))
-    token: str = answer["status"]["token"]
-    return token
