@@ -34,7 +34,6 @@ import ray
 ray.init()
 print("the answer is", ray.get(ray.remote(lambda: 6 * 7).remote()), flush=True)
 """
-RUN_SECONDS = 300.0
 LOOK_SECONDS = 0.005
 SETTLE_SECONDS = 5.0  # what was needed to start Pods is let go
 
