@@ -74,7 +74,7 @@ def test_a_pod_has_its_own_processes_names_ids_and_address(user: Unprivileged) -
     assert int(processes) < 10
 
 
-@pytest.mark.parametrize("place", ["/made-by-alone", "/root/file", "/etc/heliostat-file", f"{SHARED}/file"])
+@pytest.mark.parametrize("place", ["/made-by-alone", "/srv/file", "/etc/heliostat-file", f"{SHARED}/file"])
 def test_what_a_pod_writes_is_kept_aside(user: Unprivileged, place: str) -> None:
     assert user.inside("alone", f"echo aside > {place} && cat {place}") == "aside"
     assert not Path(place).exists()

@@ -148,19 +148,6 @@ class LiveMachine:
         wait_until(holds, lambda: f"{name} did not become so: {json.dumps(found.get('status'))}")
         return found
 
-    def running_processes(self, words: str) -> list[int]:
-        """Those of this machine whose command line is made of these words."""
-        found = []
-        for entry in Path("/proc").iterdir():
-            if entry.name.isdecimal():
-                try:
-                    line = (entry / "cmdline").read_bytes()
-                except OSError:
-                    continue
-                if line.rstrip(b"\0") == words.encode().replace(b" ", b"\0"):
-                    found.append(int(entry.name))
-        return found
-
 
 @contextmanager
 def live_machine(folder: Path) -> Iterator[LiveMachine]:

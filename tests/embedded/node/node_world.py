@@ -1,8 +1,9 @@
 """A whole small Kubernetes with one real node: API server, controllers, and Pods as processes of this machine."""
 
 import asyncio
+import contextlib
 import os
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar
@@ -28,10 +29,12 @@ T = TypeVar("T")
 
 
 class NodeWorld:
-    def __init__(self, server: ApiServer, directory: Path, nodes: int = 1, images: tuple[Image, ...] = IMAGES) -> None:
+    def __init__(
+        self, server: ApiServer, directory: Path, nodes: int, images: tuple[Image, ...], plain_because: str
+    ) -> None:
         self._nodes = nodes
         self._images = images
-        self.plain_because = ""  # why Pods have no namespaces; empty: they have
+        self._plain_because = plain_because
         self.server = server
         self.directory = directory
         self.problems: list[tuple[str, Exception]] = []
@@ -48,7 +51,7 @@ class NodeWorld:
             dns_address="10.96.0.10",
             allocatable=DEFAULT_CAPACITY,
             images=self._images,
-            plain_because=self.plain_because,
+            plain_because=self._plain_because,
         )
         port = int(self.server.address.rpartition(":")[2])
         options = LocalNodeOptions(
@@ -145,10 +148,15 @@ class NodeWorld:
 
 @asynccontextmanager
 async def node_world(
-    directory: Path, nodes: int = 1, images: tuple[Image, ...] = IMAGES, history: HistoryOptions | None = None
+    directory: Path,
+    nodes: int = 1,
+    images: tuple[Image, ...] = IMAGES,
+    history: HistoryOptions | None = None,
+    plain_because: str = "",
 ) -> AsyncIterator[NodeWorld]:
+    """``plain_because`` says why Pods have no namespaces; empty: they have."""
     async with ApiServer(ServerOptions(history=history), controllers=True) as server:
-        world = NodeWorld(server, directory, nodes, images)
+        world = NodeWorld(server, directory, nodes, images, plain_because)
         await world.start_node()
         try:
             yield world
@@ -184,13 +192,18 @@ def is_ready(pod: Tree) -> bool:
 
 def processes_of(directory: Path) -> list[int]:
     """Those whose command line names something in there."""
-    found = []
+    named = str(directory).encode()
+    return [pid for pid, line in _command_lines() if named in line and pid != os.getpid()]
+
+
+def processes_named(words: str) -> list[int]:
+    """Those of this machine whose command line is made of these words."""
+    line = words.encode().replace(b" ", b"\0")
+    return [pid for pid, found in _command_lines() if found.rstrip(b"\0") == line]
+
+
+def _command_lines() -> Iterator[tuple[int, bytes]]:
     for entry in Path("/proc").iterdir():
-        if entry.name.isdecimal() and int(entry.name) != os.getpid():
-            try:
-                line = (entry / "cmdline").read_bytes()
-            except OSError:
-                continue
-            if str(directory).encode() in line:
-                found.append(int(entry.name))
-    return found
+        if entry.name.isdecimal():
+            with contextlib.suppress(OSError):  # it has just ended
+                yield int(entry.name), (entry / "cmdline").read_bytes()

@@ -17,6 +17,7 @@ from subprocess import Popen
 import pytest
 
 from embedded.node.machine import LiveMachine, live_machine
+from embedded.node.node_world import processes_named
 from embedded.processes.running import wait_until
 from heliostat.embedded.access.identity import new_identity
 from heliostat.embedded.node.shim.container import set_window
@@ -162,7 +163,7 @@ def test_input_that_nobody_reads_does_not_keep_the_command(machine: LiveMachine)
 def test_what_a_command_left_in_the_background_does_not_keep_the_client(machine: LiveMachine) -> None:
     words = long_sleep(1)
     assert machine.output("exec", "talk", "--", "sh", "-c", f"{words} & echo out") == "out\n"
-    wait_until(lambda: len(machine.running_processes(words)) == 1, "it was ended with its command")
+    wait_until(lambda: len(processes_named(words)) == 1, "it was ended with its command")
 
 
 @pytest.mark.parametrize("terminal", [False, True])
@@ -176,9 +177,9 @@ def test_a_client_that_goes_takes_its_command_along(machine: LiveMachine, termin
         options = {"stdin": theirs, "stdout": theirs, "stderr": theirs}
     flags = ("-it",) if terminal else ()
     with machine.begun("exec", *flags, "talk", "--", "sh", "-c", script, **options) as client:
-        wait_until(lambda: len(machine.running_processes(words)) == 3, "the command does not start")
+        wait_until(lambda: len(processes_named(words)) == 3, "the command does not start")
         client.send_signal(signal.SIGKILL)
-        wait_until(lambda: machine.running_processes(words) == [], "the command goes on without its client")
+        wait_until(lambda: processes_named(words) == [], "the command goes on without its client")
     if terminal:
         os.close(ours)
         os.close(theirs)
@@ -193,9 +194,9 @@ def test_a_terminal_has_the_size_of_the_clients_window(machine: LiveMachine) -> 
         terminal.expect(b"resized")
         words = long_sleep(4)
         terminal.type(f"{words}\n")
-        wait_until(lambda: bool(machine.running_processes(words)), "the command does not start")
+        wait_until(lambda: bool(processes_named(words)), "the command does not start")
         terminal.type("\x03")
-        wait_until(lambda: not machine.running_processes(words), "the command is not interrupted")
+        wait_until(lambda: not processes_named(words), "the command is not interrupted")
         terminal.type("exit 5\n")
         assert terminal.process.wait(30) == 5
 
@@ -359,12 +360,12 @@ def forwarded(machine: LiveMachine, target: str, port: str) -> Iterator[str]:
 def test_while_the_node_is_away_it_is_told_as_such_and_pods_are_met_again_afterwards(machine: LiveMachine) -> None:
     words = long_sleep(5)
     with machine.begun("exec", "talk", "--", *words.split()) as client:
-        wait_until(lambda: bool(machine.running_processes(words)), "the command does not start")
+        wait_until(lambda: bool(processes_named(words)), "the command does not start")
         machine.stop_node()
         try:
             assert client.stderr is not None
             assert b"the node went away" in client.stderr.read()
-            wait_until(lambda: not machine.running_processes(words), "the command outlives its node")
+            wait_until(lambda: not processes_named(words), "the command outlives its node")
             for arguments in (("logs", "talk"), ("exec", "talk", "--", "true"), ("port-forward", "talk", ":80")):
                 refused = machine.kubectl(*arguments)
                 assert refused.returncode == 1

@@ -10,10 +10,17 @@ from typing import Any
 
 import pytest
 
-from embedded.node.node_world import NodeWorld, Tree, is_phase, processes_of, shell, state
-from heliostat.embedded.node.ending import end_all_pods
+from embedded.node.node_world import (
+    NodeWorld,
+    Tree,
+    is_phase,
+    node_world,
+    processes_named,
+    processes_of,
+    shell,
+    state,
+)
 from heliostat.embedded.node.plain_pods import temporary_of
-from heliostat.testing import ApiServer
 
 pytestmark = pytest.mark.slow
 
@@ -23,30 +30,14 @@ PORT: dict[str, Any] = {"ports": [{"containerPort": 4567}]}
 
 @asynccontextmanager
 async def plain_world(directory: Path) -> AsyncIterator[NodeWorld]:
-    async with ApiServer(controllers=True) as server:
-        world = NodeWorld(server, directory)
-        world.plain_because = "this is a test"
-        await world.start_node()
-        try:
-            yield world
-        finally:
-            await world.stop_node()
-            await end_all_pods(directory)
+    async with node_world(directory, plain_because="this is a test") as world:
+        yield world
     assert processes_of(directory) == []
 
 
 def daemons() -> list[int]:
     """Processes that hold on to nobody, as those of a Pod without namespaces may be."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdecimal():
-            try:
-                line = (entry / "cmdline").read_bytes()
-            except OSError:
-                continue
-            if line == b"sleep\x0054321\0":
-                found.append(int(entry.name))
-    return found
+    return processes_named("sleep 54321")
 
 
 def why_waiting(pod: Tree) -> str:

@@ -89,7 +89,7 @@ class Ledger:
             yield
             self._connection.execute("INSERT OR REPLACE INTO places VALUES (?, ?)", (resource, revision))
             self._connection.execute("COMMIT")
-        except BaseException:
+        except BaseException:  # cancelled, too: half a turn must neither stay open nor be taken for known
             self._last.clear()
             self._connection.execute("ROLLBACK")
             raise
@@ -162,7 +162,7 @@ def _connect(path: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = OFF")
         _check_format(connection)
-    except BaseException:
+    except BaseException:  # cannot be used, whatever the reason: nobody else knows this connection
         connection.close()
         raise
     return connection
