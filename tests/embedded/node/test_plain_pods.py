@@ -58,7 +58,7 @@ def test_a_pod_says_what_it_shares_and_leaves_nothing(tmp_path: Path) -> None:
             assert pod["status"]["podIP"] == pod["status"]["hostIP"]
             temporary = temporary_of(tmp_path / "pods" / pod["metadata"]["uid"])
             assert (temporary / "file").read_text() == "x\n"
-            assert len(daemons()) == 1
+            await world.until_true(lambda: len(daemons()) == 1)  # the log does not wait for what runs beside
             await world.delete_pod("first")
             await world.until_gone("first")
             assert daemons() == []
