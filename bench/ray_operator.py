@@ -34,17 +34,18 @@ MACHINES = 50
 RESYNC_SECONDS = 5  # how often the operator looks at everything, while that is measured
 RESYNC_VARIABLE = "RAYCLUSTER_DEFAULT_REQUEUE_SECONDS_ENV"
 CRDS_SECONDS = 30.0
+SURPRISE_SECONDS = 1.0  # between small clusters: what their like did to the large one is over by then
 
 
 class Sizes(Struct, frozen=True):
     clusters: int = 200  # of a head and three workers
     steps: tuple[int, ...] = (200, 1_000, 2_000)  # clusters of a head and one worker, so many in all
     large: int = 999  # workers of the cluster that another is made beside
-    rounds: int = 5  # of what is done one after the other
+    rounds: int = 10  # of what is done one after the other
     idle_seconds: float = 10.0
 
 
-QUICK = Sizes(clusters=20, steps=(20, 40, 60), large=100, rounds=3, idle_seconds=2.0)
+QUICK = Sizes(clusters=20, steps=(20, 40, 60), large=100, rounds=5, idle_seconds=2.0)
 
 
 class Bar(Struct, frozen=True):
@@ -194,18 +195,20 @@ def _cold_start(target: Target, clusters: int) -> Iterator[Bar]:
 
 
 def beside_a_large_one(target: Target, workers: int, rounds: int) -> Iterator[Bar]:
-    """And the same with bare Pods and a plain client: what the server, its scheduler and its nodes make one wait."""
-    pods = asyncio.run(
-        _compare(target, PODS, lambda name: build_pods(name, 2), build_pods("large", workers + 1), rounds)
-    )
-    _follow(target, PODS, Follower.remove_all)
+    """Small clusters that come as a surprise, and as a stream of them. And bare Pods of a plain client, for comparison:
+    what the server, its scheduler and its nodes make one wait."""
     with started(target) as operator:
         operator.wait_until_quiet()
-        large = [build_cluster("large", workers)]
-        found = asyncio.run(_compare(target, CLUSTERS, lambda name: [build_cluster(name, 1)], large, rounds))
-        remove_clusters(target)
-    name = f"a small cluster ({found.alone:.2f} s alone) beside one of {workers + 1:,} Pods ({found.large:.0f} s)"
-    yield Bar(name, found.beside / found.alone, 2.0, "x")
+        for how, pause in (("now and then", SURPRISE_SECONDS), ("one after the other", 0.0)):
+            large = [build_cluster("large", workers)]
+            found = asyncio.run(_compare(target, CLUSTERS, lambda name: [build_cluster(name, 1)], large, rounds, pause))
+            remove_clusters(target)
+            operator.wait_until_quiet()
+            times = f"{found.alone:.2f} s alone; {workers + 1:,} Pods: {found.large:.0f} s"
+            yield Bar(f"a small cluster beside a large one, {how} ({times})", found.beside / found.alone, 2.0, "x")
+    large = build_pods("large", workers + 1)
+    pods = asyncio.run(_compare(target, PODS, lambda name: build_pods(name, 2), large, rounds, 0.0))
+    _follow(target, PODS, Follower.remove_all)
     name = f"  two bare Pods ({pods.alone:.2f} s alone) beside {workers + 1:,} bare Pods ({pods.large:.0f} s)"
     yield Bar(name, pods.beside / pods.alone, 0, "x", counts=False)
 
@@ -219,16 +222,25 @@ class Beside(Struct, frozen=True):
 
 
 async def _compare(
-    target: Target, path: str, small: Callable[[str], list[JsonObject]], large: list[JsonObject], rounds: int
+    target: Target,
+    path: str,
+    small: Callable[[str], list[JsonObject]],
+    large: list[JsonObject],
+    rounds: int,
+    pause: float,
 ) -> Beside:
-    """Two clients, so that one does not wait for the other."""
+    """Two clients, so that one does not wait for the other. The last small one may see the large one's end."""
     async with followed(target, path) as mine, followed(target, path) as others:
-        alone = [await mine.make(small(f"alone{each}")) for each in range(rounds)]
+        alone: list[float] = []
+        for number in range(rounds):
+            alone.append(await mine.make(small(f"alone{number}")))
+            await asyncio.sleep(pause)
         making = asyncio.create_task(others.make(large))
         await asyncio.sleep(0.5)
         beside: list[float] = []
         while not making.done():
             beside.append(await mine.make(small(f"beside{len(beside)}")))
+            await asyncio.wait([making], timeout=pause)
         return Beside(statistics.median(alone), statistics.median(beside[:-1] or beside), await making)
 
 

@@ -12,9 +12,10 @@ from heliostat.runtime.cache import CachedKind
 from heliostat.runtime.caches import Caches
 from heliostat.runtime.errors import AmbiguousError, InvalidError
 from heliostat.runtime.host import Host, HostSettings
+from heliostat.runtime.pace import LONGEST_SECONDS
 from heliostat.runtime.reconciler import Signal, Source, Subject, its_controller, itself, signalled, subject_of
 from heliostat.runtime.watch import WatchSettings
-from heliostat.testing.faults import Cut, Drop, Fault, Refuse
+from heliostat.testing.faults import Cut, Delay, Drop, Fault, Refuse
 from heliostat.testing.virtual_time import run_virtual
 from runtime.small_server import CONFIG_MAP, Notebook, SmallServer, build_host, eventually, running, small_server
 
@@ -175,6 +176,28 @@ def test_creates_that_are_refused_are_not_tried_by_the_hundred() -> None:
             async with running(host):
                 await eventually(lambda: len(notebook.failures) == 5)
             assert len(server.writes()) == 1 + 5  # one try for each plan
+
+    run_virtual(scenario())
+
+
+@pytest.mark.parametrize(
+    ("short_plan", "seconds"),
+    [
+        pytest.param(None, 10 * 1 + 5 * 2, id="never"),
+        pytest.param(15, 10 * 1 + 5 * 2, id="the plan is short"),
+        pytest.param(8, 10 * 1 + 5 * 2 + 4 * LONGEST_SECONDS, id="the plan is long"),
+    ],
+)
+def test_a_long_plan_rests_when_the_server_slows_down(short_plan: int | None, seconds: float) -> None:
+    async def scenario() -> None:
+        async with prepared(HostSettings(parallel_writes=1, short_plan=short_plan)) as (server, _notebook, host, _):
+            await server.client.create(CONFIG_MAP, parent(15))
+            server.faults.add(Fault(Delay(1.0), method="POST", path="configmaps$", times=10))
+            server.faults.add(Fault(Delay(2.0), method="POST", path="configmaps$", times=5))
+            begun = asyncio.get_running_loop().time()
+            async with running(host):
+                await eventually(lambda: children(server) == 15)
+                assert asyncio.get_running_loop().time() - begun == pytest.approx(seconds, abs=0.5)
 
     run_virtual(scenario())
 

@@ -20,7 +20,7 @@ from heliostat.local.first_life import is_first_life
 from heliostat.local.thrift import is_thrifty, use_small_buffers
 from heliostat.operator.configuration import LEASE_NAME, LogOptions, OperatorProcess, build_process, parse_process_flags
 from heliostat.operator.flag_help import render_help
-from heliostat.operator.options import PARALLEL_WRITES, OperatorOptions
+from heliostat.operator.options import PARALLEL_WRITES, SHORT_PLAN, OperatorOptions
 from heliostat.operator.permissions import Scope
 from heliostat.operator.program import RayOperator
 from heliostat.operator.start_up import StartUp
@@ -205,6 +205,7 @@ def _operator_options(told: OperatorProcess, settings: Settings) -> OperatorOpti
         host=HostSettings(
             workers=told.concurrency,
             parallel_writes=PARALLEL_WRITES,
+            short_plan=SHORT_PLAN,
             watch=build_watch_settings(told.watch_seconds),
         ),
     )

@@ -6,9 +6,10 @@ from heliostat.api.settings import Settings
 from heliostat.runtime.host import HostSettings
 
 WORKERS = 32  # keys at the same time; they wait for the server, not for each other
-# For one cluster. More would only stand before the scheduler and the nodes, with every other cluster behind it: a small
-# one beside a thousand Pods waits 3 times as long as alone with two, and 10 times with four (bench/ray_operator.py).
+# For one cluster. More would only stand before the scheduler and the nodes, with every other cluster behind them
+# (docs/decisions/0012 has what a small cluster waits beside a thousand Pods).
 PARALLEL_WRITES = 2
+SHORT_PLAN = 32  # writes; a longer plan leaves the server air for others
 
 
 class OperatorOptions(Struct, frozen=True, kw_only=True):
@@ -17,4 +18,4 @@ class OperatorOptions(Struct, frozen=True, kw_only=True):
     instance: str = "heliostat"  # who reports the events
     request_seconds: float = 4.0
     has_kuberay_metrics: bool = False  # a series for each object, under KubeRay's names
-    host: HostSettings = HostSettings(workers=WORKERS, parallel_writes=PARALLEL_WRITES)
+    host: HostSettings = HostSettings(workers=WORKERS, parallel_writes=PARALLEL_WRITES, short_plan=SHORT_PLAN)

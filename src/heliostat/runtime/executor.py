@@ -2,9 +2,9 @@
 
 Rules: a stage runs when the stages it needs succeeded, so a failure blocks only its dependents; creates start slowly
 (1, 2, 4, …), so a server that refuses them is asked once and not a thousand times; every other kind of write goes in
-parallel up to a bound; the status is written whatever happened before, because it was decided from the view; what
-the plan tells is told when its status stands, so that a repeated plan does not tell it twice. Crash points are
-exactly these writes.
+parallel up to a bound; a long plan rests between its writes (``pace.py``); the status is written whatever happened
+before, because it was decided from the view; what the plan tells is told when its status stands, so that a repeated
+plan does not tell it twice. Crash points are exactly these writes.
 """
 
 import asyncio
@@ -17,6 +17,7 @@ import msgspec
 from heliostat.kube.plan import SILENT, Action, Create, Delete, Effect, Event, Patch, Plan, Replace, Report, Stage
 from heliostat.runtime.errors import ApiError
 from heliostat.runtime.outcome import Failure, Outcome
+from heliostat.runtime.pace import Pace
 from heliostat.runtime.reconciler import Subject
 from heliostat.runtime.writing import Writing
 
@@ -37,12 +38,14 @@ class Executor:
         *,
         name: str = "",
         parallel: int = DEFAULT_PARALLEL,
+        short_plan: int | None = None,
         on_write: Callable[[Action, Exception | None], None] | None = None,
     ) -> None:
         self._writing = writing
         self._recorder = recorder
         self._name = name
         self._parallel = parallel
+        self._short_plan = short_plan
         self._on_write = on_write
 
     def writer_for(self, subject: Subject) -> str:
@@ -62,12 +65,13 @@ class Executor:
         failed_stages: set[str] = set()
         blocked: list[str] = []
         written = 0
+        pace = Pace(self._short_plan)
         for stage in plan.stages:
             if failed_stages.intersection(stage.needs):
                 failed_stages.add(stage.name)
                 blocked.append(stage.name)
                 continue
-            stage_failures = await self._run_stage(subject, stage)
+            stage_failures = await self._run_stage(subject, stage, pace)
             written += len(stage.actions) - len(stage_failures)
             if stage_failures:
                 failed_stages.add(stage.name)
@@ -81,15 +85,20 @@ class Executor:
                 self._record(subject, event)
         return Outcome(written, tuple(failures), tuple(blocked))
 
-    async def _run_stage(self, subject: Subject, stage: Stage) -> list[Failure]:
+    async def _run_stage(self, subject: Subject, stage: Stage, pace: Pace) -> list[Failure]:
+        clock = asyncio.get_running_loop().time
         failures: list[Failure] = []
         for kind, group in groupby(stage.actions, key=type):
-            actions = list(group)
+            actions, rest = list(group), 0.0
             for batch in _batches(actions, self._parallel, slow_start=kind is Create):
+                if rest:
+                    await asyncio.sleep(rest)
+                begun = clock()
                 failed = await self._run_batch(subject, batch)
                 failures += failed
                 if failed and kind is Create:
                     break  # the rest would be refused as well; the next plan tries again
+                rest = pace.rest_after(kind, len(batch), clock() - begun)
         return failures
 
     async def _run_batch(self, subject: Subject, actions: Sequence[Action]) -> list[Failure]:

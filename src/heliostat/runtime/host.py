@@ -32,6 +32,7 @@ class HostSettings(Struct, frozen=True, kw_only=True):
     watch: WatchSettings = WatchSettings()
     workers: int = 16  # keys of one controller that are worked on at the same time
     parallel_writes: int = 64  # of one plan
+    short_plan: int | None = None  # writes after which a plan leaves the server air for others; None: it never does
     drain_seconds: float = 10.0  # for work in hand when the host stops
 
 
@@ -87,6 +88,7 @@ class Host:
             self._around.recorder_of(reconciler.name),
             name=reconciler.name,
             parallel=self._settings.parallel_writes,
+            short_plan=self._settings.short_plan,
             on_write=self._around.on_write,
         )
         controller = Controller(

@@ -1,0 +1,30 @@
+"""A long plan is background work: what one object needs by the thousand must not slow down everybody else.
+
+Rules: the first writes of a plan go as fast as they can. After that it rests between batches, the longer the slower
+the server has become against the quickest answer that this plan has had: an idle server is used, a busy one is left air
+for others, whoever they are. A rest has an upper bound, so a long plan becomes slower by a factor and never stops.
+"""
+
+GAIN = 1.5  # measured by bench/ray_operator.py: less leaves too little air, more makes a large cluster wait
+SLOWEST = 4.0  # times what the batch took
+LONGEST_SECONDS = 1.0
+
+
+class Pace:
+    """Of one plan that is being carried out."""
+
+    def __init__(self, short_plan: int | None) -> None:
+        """``short_plan``: so many writes are no burden; None: however many they are."""
+        self._short_plan = short_plan
+        self._written = 0
+        self._quickest: dict[type, float] = {}  # a delete takes another time than a create
+
+    def rest_after(self, kind: type, writes: int, seconds: float) -> float:
+        """How long to wait after these writes, which took so many seconds."""
+        self._written += writes
+        if self._short_plan is None or self._written <= self._short_plan:
+            return 0.0
+        quickest = min(seconds, self._quickest.get(kind, seconds))
+        self._quickest[kind] = quickest
+        slowness = seconds / quickest - 1 if quickest > 0 else 0.0
+        return min(seconds * min(GAIN * slowness, SLOWEST), LONGEST_SECONDS)
