@@ -37,8 +37,6 @@ from heliostat.runtime.kubeconfig import find_connection
 from heliostat.runtime.logs import FORMATS, Log, LogSettingsError, configure_logging
 from heliostat.runtime.process import ProcessSettings, Workplace, run_process
 
-OUTBOUND = "heliostat.dev/Outbound"
-
 
 def run(arguments: list[str]) -> int:
     options = _parse(arguments)
@@ -84,7 +82,7 @@ def _node_options(options: argparse.Namespace, isolation: Isolation) -> LocalNod
         address=str(host) if is_plain else GATEWAY,
         conditions={
             ISOLATED: judge(isolation),
-            OUTBOUND: outbound.judge(options.outbound, has_route=not host.is_loopback, is_plain=is_plain),
+            outbound.CONDITION: outbound.judge(options.outbound, has_route=not host.is_loopback, is_plain=is_plain),
         },
     )
     networks = Networks()

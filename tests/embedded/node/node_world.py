@@ -30,11 +30,18 @@ T = TypeVar("T")
 
 class NodeWorld:
     def __init__(
-        self, server: ApiServer, directory: Path, nodes: int, images: tuple[Image, ...], plain_because: str
+        self,
+        server: ApiServer,
+        directory: Path,
+        nodes: int,
+        images: tuple[Image, ...],
+        plain_because: str,
+        outbound_ports: tuple[int, ...],
     ) -> None:
         self._nodes = nodes
         self._images = images
         self._plain_because = plain_because
+        self._outbound_ports = outbound_ports
         self.server = server
         self.directory = directory
         self.problems: list[tuple[str, Exception]] = []
@@ -52,6 +59,7 @@ class NodeWorld:
             allocatable=DEFAULT_CAPACITY,
             images=self._images,
             plain_because=self._plain_because,
+            outbound_ports=self._outbound_ports,
         )
         port = int(self.server.address.rpartition(":")[2])
         options = LocalNodeOptions(
@@ -87,6 +95,17 @@ class NodeWorld:
     async def pod(self, name: str) -> Tree | None:
         answer: Tree = await self.server.request("GET", f"/api/v1/namespaces/default/pods/{name}")
         return None if answer.get("kind") == "Status" else answer
+
+    async def node_condition(self, type_: str) -> Tree | None:
+        """Of the first node, once it is registered."""
+
+        async def conditions() -> list[Tree]:
+            answer: Tree = await self.server.request("GET", "/api/v1/nodes/node-0")
+            found: list[Tree] = answer.get("status", {}).get("conditions", []) if answer["kind"] == "Node" else []
+            return found
+
+        found = await self._until(conditions, bool)
+        return next((condition for condition in found if condition["type"] == type_), None)
 
     async def delete_pod(self, name: str, **options: Any) -> None:
         await self.server.request("DELETE", f"/api/v1/namespaces/default/pods/{name}", options or None)
@@ -153,10 +172,11 @@ async def node_world(
     images: tuple[Image, ...] = IMAGES,
     history: HistoryOptions | None = None,
     plain_because: str = "",
+    outbound_ports: tuple[int, ...] = (),
 ) -> AsyncIterator[NodeWorld]:
     """``plain_because`` says why Pods have no namespaces; empty: they have."""
     async with ApiServer(ServerOptions(history=history), controllers=True) as server:
-        world = NodeWorld(server, directory, nodes, images, plain_because)
+        world = NodeWorld(server, directory, nodes, images, plain_because, outbound_ports)
         await world.start_node()
         try:
             yield world

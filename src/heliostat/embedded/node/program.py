@@ -7,11 +7,12 @@ import asyncio
 import contextlib
 import functools
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from ipaddress import IPv4Address
 from pathlib import Path
+from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from heliostat.embedded.controllers.nodes.machines import Machine
 from heliostat.embedded.controllers.nodes.node_agents import SimulatedNodeAgents
@@ -27,10 +28,11 @@ from heliostat.embedded.node.lifecycle import Dismantle, Prepare, Pull, Release,
 from heliostat.embedded.node.link_server import LinkServer
 from heliostat.embedded.node.memory_watch import MemoryWatch
 from heliostat.embedded.node.network.namespaces import NamespaceVisitor
-from heliostat.embedded.node.network.outbound import Outbound
+from heliostat.embedded.node.network.outbound import CONDITION as OUTBOUND
+from heliostat.embedded.node.network.outbound import Outbound, judge_failure
 from heliostat.embedded.node.network.pod_network import PodNetwork
 from heliostat.embedded.node.network.shared import SharedNetwork
-from heliostat.embedded.node.network.wiring import Networks, open_wiring
+from heliostat.embedded.node.network.wiring import Networks, Wiring, open_wiring
 from heliostat.embedded.node.node_facts import NodeFacts
 from heliostat.embedded.node.own_pods import OwnPods
 from heliostat.embedded.node.pods import POD
@@ -73,6 +75,7 @@ class LocalNode:
         fence: Fence | None = None,
     ) -> None:
         self._options = options
+        self._machines = options.machines
         self._on_problem = on_problem
         self._program = Program(
             transport,
@@ -105,7 +108,7 @@ class LocalNode:
         )
         pulls = self._pulls = ImagePulls(options.facts.images, self._changed, self._tell)
         agent = self._agent = PodAgent(self._pods, bench, attendance, pulls)
-        self.host.add(SimulatedNodeAgents(self.host.caches, Simulation(options.machines)))
+        self.host.add(SimulatedNodeAgents(self.host.caches, Simulation(self._machines)))
         self.host.add(agent, after=agent.after)
         self.host.effects[STEP] = self._carry_out
         upkeep = VolumeUpkeep(self._pods, bench.sandbox, bench.fill_volumes, self._program.client)
@@ -131,8 +134,20 @@ class LocalNode:
         wiring = await open_wiring(options.directory / "network", options.networks, NamespaceVisitor())
         cluster = ClusterNetwork(self.host.caches, wiring, facts, options.api_server, self._on_problem)
         self._variables = cluster.variables
-        self.host.beside += [cluster.run, Outbound(wiring, facts.outbound_ports, self._on_problem).run]
+        self.host.beside += [cluster.run, await self._open_way_out(wiring)]
         return wiring
+
+    async def _open_way_out(self, wiring: Wiring) -> Callable[[], Coroutine[Any, Any, None]]:
+        """Before the nodes are registered, so that their condition says what is."""
+        way_out = Outbound(wiring, self._options.facts.outbound_ports)
+        error = await way_out.open()
+        if error is not None:
+            self._on_problem("the way out of the Pods' network", error)
+            self._machines = tuple(
+                structs.replace(machine, conditions={**machine.conditions, OUTBOUND: judge_failure(error)})
+                for machine in self._machines
+            )
+        return way_out.run
 
     def _variables_of_api(self, _namespace: str) -> Mapping[str, str]:
         host, port = self._options.api_server

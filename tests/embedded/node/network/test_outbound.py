@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 
+from embedded.node.node_world import is_phase, node_world, shell
+from heliostat.embedded.node.network import outbound as outbound_module
 from heliostat.embedded.node.network.namespaces import NamespaceVisitor, network_of
-from heliostat.embedded.node.network.outbound import Outbound, judge, may_leave
+from heliostat.embedded.node.network.outbound import CONDITION, Outbound, judge, may_leave
 from heliostat.embedded.node.network.wiring import Networks, Wiring, open_wiring
 from heliostat.embedded.node.sandbox import SandboxSpec, start_sandbox
 
@@ -50,7 +52,8 @@ async def pod_with_a_way_out(directory: Path) -> AsyncIterator[tuple[Wiring, Con
     wiring = await open_wiring(directory / "network", Networks(), visitor)
     (directory / "pod").mkdir()
     pod = await start_sandbox(SandboxSpec(directory=directory / "pod", hostname="pod"))
-    outbound = Outbound(wiring, (80, 443), lambda what, error: pytest.fail(f"{what}: {error}"), Outside().dial)
+    outbound = Outbound(wiring, (80, 443), Outside().dial)
+    assert await outbound.open() is None
     running = asyncio.create_task(outbound.run())
     try:
         await wiring.attach(pod, IPv4Address("10.244.0.2"))
@@ -102,6 +105,24 @@ def test_a_service_keeps_its_port_whoever_listens_for_the_rest(tmp_path: Path) -
                 connection = await connect(SERVICE, 443)
                 with connection, (await asyncio.get_running_loop().sock_accept(listener))[0] as accepted:
                     assert accepted.getsockname() == (SERVICE, 443)
+
+    asyncio.run(play())
+
+
+@needs_root
+def test_a_node_that_cannot_lead_out_says_so_and_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where /proc/sys may only be read: the last thing that is needed."""
+    monkeypatch.setattr(outbound_module, "_FORWARDING", tmp_path / "missing" / "ip_forward")
+
+    async def play() -> None:
+        async with node_world(tmp_path / "node", outbound_ports=(443,)) as world:
+            condition = await world.node_condition(CONDITION)
+            assert condition is not None
+            assert (condition["status"], condition["reason"]) == ("False", "Failed")
+            assert "No such file" in condition["message"]
+            assert [what for what, _ in world.problems] == ["the way out of the Pods' network"]
+            await world.run_pod("inside", shell("exec sleep 1000"))
+            await world.until("inside", is_phase("Running"))
 
     asyncio.run(play())
 

@@ -26,6 +26,7 @@ from heliostat.embedded.node.network.wiring import Networks, Wiring
 
 Dial: TypeAlias = Callable[[str, int], Awaitable[socket.socket]]
 
+CONDITION = "heliostat.dev/Outbound"
 DIAL_SECONDS = 30.0
 _EVERY_ADDRESS = "0.0.0.0"  # noqa: S104  of the namespace out there
 _OWN = "/proc/thread-self/ns/net"
@@ -36,31 +37,28 @@ _RESET = struct.pack("ii", 1, 0)
 
 
 class Outbound:
-    def __init__(
-        self,
-        wiring: Wiring,
-        ports: Collection[int],
-        on_problem: Callable[[str, Exception], None],
-        dial: Dial = connect_from_host,
-    ) -> None:
+    def __init__(self, wiring: Wiring, ports: Collection[int], dial: Dial = connect_from_host) -> None:
         self._wiring = wiring
         self._ports = ports
-        self._on_problem = on_problem
         self._dial = dial
+        self._listeners: list[socket.socket] = []
         self._relays: set[asyncio.Task[None]] = set()
+
+    async def open(self) -> OSError | None:
+        """Lay the way out, before anybody is told that there is one; what came between, if it cannot be laid."""
+        try:
+            self._listeners = await self._open() if self._ports else []
+        except OSError as error:
+            return error
+        return None
 
     async def run(self) -> None:
         """Until cancelled."""
-        try:
-            listeners = await self._open() if self._ports else []
-        except OSError as error:
-            self._on_problem("the way out of the Pods' network", error)
-            return
         with contextlib.ExitStack() as stack:
-            for listener in listeners:
+            for listener in self._listeners:
                 stack.enter_context(listener)
             try:
-                await asyncio.gather(*map(self._serve, listeners))
+                await asyncio.gather(*map(self._serve, self._listeners))
             finally:
                 await self._end_relays()
 
@@ -147,3 +145,12 @@ def judge(ports: Collection[int], *, has_route: bool, is_plain: bool) -> tuple[s
         return "False", "NotAllowed", "Pods reach nobody but each other, as --outbound=none asks for"
     listed = ", ".join(map(str, sorted(ports)))
     return "True", "Relayed", f"Pods reach TCP ports {listed} of other machines through a relay, and nothing else there"
+
+
+def judge_failure(error: OSError) -> tuple[str, str, str]:
+    """Of a relay that this machine did not allow, in place of what was hoped for."""
+    message = (
+        f"Pods reach nobody but each other: the relay to other machines could not be set up ({error}); it needs network"
+        " namespaces and a /proc/sys/net that may be written to"
+    )
+    return "False", "Failed", message
