@@ -18,7 +18,7 @@ from conformance.report import parts_states
 MODIFIED = "the object has been modified; please apply your changes to the latest version and try again"
 # K1: what the real server does not count as the creator's: admission's own, and what a scale of nothing takes away.
 _SET_BY_OTHERS = re.compile(r"\.spec\.(tolerations|clusterIPs?|replicas|ports\[[^]]*\]\.(targetPort|nodePort))")
-_EMPTIED = {".spec.podSelector"}  # K1: always written, so that nobody can tell that somebody has emptied it
+_EMPTIED = {".spec.podSelector", ".rules"}  # K1: always written, so that nobody can tell that somebody has emptied it
 _SHOWN_EMPTY = "(`selector` does not match template `labels`|either `defaultBackend` or `rules` must be specified)"
 
 

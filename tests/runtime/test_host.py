@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 
+import msgspec
 import pytest
 
 from heliostat.kube.objects import Key, Object
@@ -198,6 +199,22 @@ def test_a_long_plan_rests_when_the_server_slows_down(short_plan: int | None, se
             async with running(host):
                 await eventually(lambda: children(server) == 15)
                 assert asyncio.get_running_loop().time() - begun == pytest.approx(seconds, abs=0.5)
+
+    run_virtual(scenario())
+
+
+def test_a_long_plan_for_an_object_that_is_gone_is_given_up() -> None:
+    async def scenario() -> None:
+        settings = HostSettings(parallel_writes=1, short_plan=4)
+        async with prepared(settings) as (server, notebook, host, _):
+            made = await server.client.create(CONFIG_MAP, parent(100))
+            uid = msgspec.json.decode(made)["metadata"]["uid"]
+            server.faults.add(Fault(Delay(1.0), method="POST", path="configmaps$", times=100))
+            async with running(host):
+                await eventually(lambda: children(server) == 10)
+                await server.client.delete(CONFIG_MAP, "default", "parent", uid=uid)
+                await eventually(lambda: notebook.results[-2:] == ["outdated", "gone"])
+            assert children(server) <= 11  # the one that was on its way
 
     run_virtual(scenario())
 

@@ -34,6 +34,7 @@ def counted(metrics: LoopMetrics) -> dict[str, float]:
         ("written", 30.0, "requeue_after"),
         ("quiet", 0.0, "requeue_after"),
         ("stale", None, "requeue_after"),
+        ("outdated", 30.0, "requeue"),
         ("failed", 30.0, "error"),
         ("unavailable", None, "error"),
         ("bug", None, "error"),

@@ -121,10 +121,14 @@ class Controller:
         if key in self._bereft and plan.creates:
             return await self._confirm(key, subject)
         self._observer.planned(self.reconciler.name, key, plan)
-        outcome = await self._executor.carry_out(subject, plan)
+        outcome = await self._executor.carry_out(subject, plan, lambda: self._is_as_it_was(key, subject))
         if self._after is not None:
             self._after(key, outcome)
         return self._finish(key, plan, outcome)
+
+    def _is_as_it_was(self, key: Key, subject: Subject) -> bool:
+        now = self.reconciler.subject(key)
+        return now is not None and (now.uid, now.generation) == (subject.uid, subject.generation)
 
     async def _confirm(self, key: Key, subject: Subject) -> str:
         """Then it is decided anew: what was decided before the server answered is old by now."""
@@ -147,6 +151,9 @@ class Controller:
             self.queue.retry(key, outcome.retry_after)
             return "failed"
         self.queue.succeeded(key)
+        if outcome.is_given_up:
+            self.queue.add(key)
+            return "outdated"
         if plan.wake_after is not None:
             self.queue.add_after(key, plan.wake_after)
         return "written" if outcome.written else "quiet"

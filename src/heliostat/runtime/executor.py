@@ -59,46 +59,54 @@ class Executor:
         """Ask the server itself whether the subject lives; what the view has not seen of it is missed from here on."""
         await self._writing.confirm(self.writer_for(subject), subject.ref, subject.uid)
 
-    async def carry_out(self, subject: Subject, plan: Plan) -> Outcome:
+    async def carry_out(self, subject: Subject, plan: Plan, is_wanted: Callable[[], bool]) -> Outcome:
+        """``is_wanted`` is asked in the middle of long plans: whether the plan is still for what the subject says."""
         failures: list[Failure] = []
-        status_failures: list[Failure] = []
         failed_stages: set[str] = set()
         blocked: list[str] = []
-        written = 0
-        pace = Pace(self._short_plan)
+        pace = Pace(self._short_plan, is_wanted)
         for stage in plan.stages:
             if failed_stages.intersection(stage.needs):
                 failed_stages.add(stage.name)
                 blocked.append(stage.name)
                 continue
             stage_failures = await self._run_stage(subject, stage, pace)
-            written += len(stage.actions) - len(stage_failures)
             if stage_failures:
                 failed_stages.add(stage.name)
                 failures += stage_failures
-        if plan.status is not None:
-            status_failures = await self._run_batch(subject, [plan.status])
-            written += not status_failures
-            failures += status_failures
-        if plan.status is None or not status_failures:
-            for event in plan.events:
-                self._record(subject, event)
-        return Outcome(written, tuple(failures), tuple(blocked))
+            if pace.is_given_up:
+                break
+        else:
+            failures += await self._conclude(subject, plan, pace)
+        return Outcome(pace.tried - len(failures), tuple(failures), tuple(blocked), pace.is_given_up)
 
     async def _run_stage(self, subject: Subject, stage: Stage, pace: Pace) -> list[Failure]:
         clock = asyncio.get_running_loop().time
         failures: list[Failure] = []
         for kind, group in groupby(stage.actions, key=type):
-            actions, rest = list(group), 0.0
-            for batch in _batches(actions, self._parallel, slow_start=kind is Create):
+            rest = 0.0
+            for batch in _batches(list(group), self._parallel, slow_start=kind is Create):
                 if rest:
                     await asyncio.sleep(rest)
+                if not pace.goes_on():
+                    return failures
                 begun = clock()
                 failed = await self._run_batch(subject, batch)
+                rest = pace.rest_after(kind, len(batch), clock() - begun)
                 failures += failed
                 if failed and kind is Create:
                     break  # the rest would be refused as well; the next plan tries again
-                rest = pace.rest_after(kind, len(batch), clock() - begun)
+        return failures
+
+    async def _conclude(self, subject: Subject, plan: Plan, pace: Pace) -> list[Failure]:
+        """The status, and what the plan tells."""
+        failures: list[Failure] = []
+        if plan.status is not None:
+            failures = await self._run_batch(subject, [plan.status])
+            pace.tried += 1
+        if not failures:
+            for event in plan.events:
+                self._record(subject, event)
         return failures
 
     async def _run_batch(self, subject: Subject, actions: Sequence[Action]) -> list[Failure]:

@@ -21,6 +21,7 @@ RESULTS: Final = {
     "written": SUCCESS,
     "quiet": SUCCESS,
     "confirmed": REQUEUE,
+    "outdated": REQUEUE,
     "stale": REQUEUE_AFTER,
     "failed": ERROR,
     "unavailable": ERROR,

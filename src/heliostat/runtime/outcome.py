@@ -16,10 +16,16 @@ class Outcome(Struct, frozen=True):
     written: int = 0
     failures: tuple[Failure, ...] = ()
     blocked: tuple[str, ...] = ()  # stages that were not begun, because one they need failed
+    is_given_up: bool = False  # in the middle, because something else is wanted by now
 
     @property
     def succeeded(self) -> bool:
         return not self.failures and not self.blocked
+
+    @property
+    def has_asked_for_all(self) -> bool:
+        """Every stage was begun, and none was left in the middle."""
+        return not self.blocked and not self.is_given_up
 
     @property
     def retry_after(self) -> float:

@@ -62,6 +62,7 @@ class Subject(Struct, frozen=True):
     ref: Ref
     uid: str
     resource_version: str = ""
+    generation: int = 0  # another one: somebody wants something else, or wants it gone
 
 
 class Reconciler(Protocol):
@@ -101,4 +102,5 @@ def its_controller(api_version: str, kind: str) -> KeysOf:
 
 def subject_of(item: Object, api_version: str, kind: str) -> Subject:
     metadata = item.metadata
-    return Subject(Ref(api_version, kind, metadata.namespace, metadata.name), metadata.uid, metadata.resource_version)
+    ref = Ref(api_version, kind, metadata.namespace, metadata.name)
+    return Subject(ref, metadata.uid, metadata.resource_version, metadata.generation)

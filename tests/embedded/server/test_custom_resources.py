@@ -199,3 +199,16 @@ def test_a_patch_type_that_is_not_taken_is_told_before_its_options() -> None:
         assert status == 415
 
     serve(test)
+
+
+def test_a_finalizer_may_be_there_twice() -> None:
+    """The schema of metadata calls finalizers a set, and kube-apiserver does not hold custom resources to it."""
+
+    async def test(client: Client) -> None:
+        await client.ok("POST", CRDS, crd())
+        twice = thing()
+        twice["metadata"]["finalizers"] = ["example.com/hold", "example.com/hold"]
+        made = await client.ok("POST", THINGS, twice)
+        assert made["metadata"]["finalizers"] == twice["metadata"]["finalizers"]
+
+    serve(test)

@@ -126,3 +126,17 @@ def test_an_integer_that_its_field_cannot_hold_is_refused_and_not_cut_to_size() 
         assert await client.call("POST", path, tree) == (status, answer)
 
     serve(test)
+
+
+def test_a_field_that_is_always_shown_is_nobodys_until_somebody_sets_it() -> None:
+    """kube-apiserver shows ``rules: null`` of a Role without rules, and lets any manager apply some."""
+    roles = "/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles"
+    role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": "r"}}
+    rules = [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]
+
+    async def test(client: Client) -> None:
+        assert (await client.ok("POST", roles, role))["rules"] is None
+        status, tree = await apply(client, "one", {**role, "rules": rules}, f"{roles}/r")
+        assert (status, managers(tree)) == (200, [("one", "Apply")])
+
+    serve(test)

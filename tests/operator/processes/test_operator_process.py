@@ -17,8 +17,10 @@ pytestmark = pytest.mark.slow
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "raycluster.yaml"
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+PODS = "/api/v1/namespaces/default/pods"
 CLUSTERS = "/apis/ray.io/v1/namespaces/default/rayclusters"
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/{}/leases/ray-operator-leader"
+GIVEN_UP = 'heliostat_looks_total{controller="raycluster",result="outdated"} 1'
 ALONE = ("--enable-leader-election=false", "--request-seconds=0.5")
 
 
@@ -100,6 +102,25 @@ def test_only_the_named_namespaces_are_looked_at(server: ServerProcess, tmp_path
             api.post(clusters, {**tree, "metadata": {"name": "seen"}})
             wait_until(lambda: api.get(f"{clusters}/seen").get("status", {}).get("state") == "ready", operator.told)
             assert "status" not in api.get(f"{CLUSTERS}/unseen")
+            assert operator.stop() == 0
+
+
+def test_a_large_cluster_that_nobody_wants_any_more_is_not_built_to_its_end(
+    server: ServerProcess, tmp_path: Path
+) -> None:
+    """500 workers take seconds; the edit is heard while they are being made."""
+    with HttpApi(server.kubeconfig) as api:
+        install_crds(api)
+        with OperatorProcess(tmp_path, server.kubeconfig, *ALONE) as operator:
+            tree: dict[str, Any] = read_documents(EXAMPLE.read_bytes())[0].tree
+            tree["metadata"] = {"name": "large"}
+            tree["spec"]["workerGroupSpecs"][0].update(replicas=500, minReplicas=0, maxReplicas=500)
+            api.post(CLUSTERS, tree)
+            wait_until(lambda: len(api.list(PODS)) > 60, operator.told)
+            tree["spec"]["workerGroupSpecs"][0]["replicas"] = 0
+            api.patch(f"{CLUSTERS}/large", {"spec": {"workerGroupSpecs": tree["spec"]["workerGroupSpecs"]}})
+            wait_until(lambda: len(api.list(PODS)) == 1, operator.told)
+            assert GIVEN_UP in operator.ask("/metrics", "metrics")[1]
             assert operator.stop() == 0
 
 

@@ -32,11 +32,16 @@ def custom_causes(
         causes += [] if is_status else _replica_causes(tree, paths["specReplicasPath"])
         causes += _replica_causes(tree, paths["statusReplicasPath"])
         causes += _selector_causes(tree, paths.get("labelSelectorPath"))
-    if old is None or not list(list_causes(old, resource.schema, resource.definitions)):
-        causes += list_causes(tree, resource.schema, resource.definitions)
+    if old is None or not _list_causes(old, resource):
+        causes += _list_causes(tree, resource)
     if resource.rules is not None and resource.rules.compiled.root is not None:
         causes += [NOT_CHECKED] if is_blocking([*earlier, *causes]) else resource.rules.object_causes(tree, old)
     return causes
+
+
+def _list_causes(tree: JsonObject, resource: Resource) -> list[Cause]:
+    """Not of the metadata: a finalizer may be there twice, though the schema of metadata calls them a set."""
+    return list(list_causes({**tree, "metadata": {}}, resource.schema, resource.definitions))
 
 
 def _schema_causes(tree: JsonObject, old: JsonObject | None, resource: Resource, *, is_status: bool) -> list[Cause]:

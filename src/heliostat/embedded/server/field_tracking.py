@@ -10,7 +10,7 @@ from heliostat.embedded.server.patches.apply.tracking import apply_patch, track_
 from heliostat.embedded.server.patches.apply.versions import Endpoint
 from heliostat.embedded.server.registry import Registry
 from heliostat.embedded.server.resources import Resource
-from heliostat.kube.jsontree import JsonObject, drop_nulls
+from heliostat.kube.jsontree import JsonObject
 from heliostat.kube.timestamps import format_timestamp
 
 
@@ -73,8 +73,7 @@ class FieldTracking:
 def _zeros(definition: str) -> JsonObject:
     tree: JsonObject = {}
     fit_type(tree, definition)
-    zeros: JsonObject = drop_nulls(tree)
-    return zeros
+    return tree
 
 
 @lru_cache(maxsize=256)

@@ -77,7 +77,7 @@ def _still_unanswered(known: frozenset[str], asked_for: frozenset[str], outcome:
         for failure in outcome.failures
         if isinstance(failure.error, AmbiguousError) and isinstance(failure.action, Create)
     ]
-    answered = frozenset() if outcome.blocked else asked_for
+    answered = asked_for if outcome.has_asked_for_all else frozenset()
     return (known - answered) | _pods_of(silent)
 
 
