@@ -128,7 +128,8 @@ def unexplained(sequence: Sequence, real: Recording, own: Recording) -> list[Dif
         if parted is not None and difference.step > parted:
             break
         answers = (real.steps[difference.step], own.steps[difference.step])
-        if not (is_known(difference) or _is_held_up(difference, moved) or _is_owned_from_the_start(*answers)):
+        is_meant = is_known(difference) or _is_held_up(difference, moved) or _is_told_of_the_gone(difference, *answers)
+        if not (is_meant or _is_owned_from_the_start(*answers) or _is_owned_by_two(difference, *answers)):
             left.append(difference)
         elif parts_states(difference):
             parted = difference.step
@@ -148,6 +149,18 @@ def _is_owned_from_the_start(real: Json, own: Json) -> bool:
     """K1: when nobody has applied before, all that is there belongs to whoever made the object."""
     left, right = _conflicting_fields(real), _conflicting_fields(own)
     return left != right and left - right <= _EMPTIED and all(map(_SET_BY_OTHERS.fullmatch, right - left))
+
+
+def _is_owned_by_two(difference: Difference, real: Json, own: Json) -> bool:
+    """K1: who made an object and who has changed it since its first apply are two owners to us, always."""
+    left, right = _conflicting_fields(real), _conflicting_fields(own)
+    return difference.where == "body.message" and left == right != set()
+
+
+def _is_told_of_the_gone(difference: Difference, real: Json, own: Json) -> bool:
+    """K38: the real server warns about a patch of what its cache still had, and then does not find it."""
+    is_absent = real.get("status") == own.get("status") == 404
+    return difference.where == "warnings" and is_absent and difference.request.startswith("PATCH ")
 
 
 def _conflicting_fields(answer: Json) -> set[str]:

@@ -99,6 +99,27 @@ def test_who_owns_what_admission_has_set_is_no_difference_but_other_conflicts_ar
     assert unexplained(step, conflicts(".spec.type"), conflicts(".spec.clusterIP"))
 
 
+def test_one_owner_that_is_two_to_us_is_no_difference_if_the_fields_are_the_same() -> None:
+    step = sequence("s", apply("services", "a", {}))
+
+    def conflicts(message: str, *fields: str) -> Recording:
+        causes = [{"message": 'conflict with "before-first-apply" using v1', "field": field} for field in fields]
+        return Recording("", mask(step, [Reply(409, body={"message": message, "details": {"causes": causes}})]))
+
+    assert unexplained(step, conflicts("of one", ".spec.type"), conflicts("of two", ".spec.type")) == []
+    assert unexplained(step, conflicts("of one", ".spec.type"), conflicts("of two", ".spec.selector"))
+    assert unexplained(step, conflicts("of one"), conflicts("of two"))
+
+
+@pytest.mark.parametrize(("status", "is_known"), [(404, True), (200, False)])
+def test_a_warning_about_what_is_not_there_is_no_difference(status: int, is_known: bool) -> None:
+    step = sequence("s", apply("services", "a", {}))
+    answers = [
+        Recording("", mask(step, [Reply(status, warnings=warnings, body={})])) for warnings in (("unknown field",), ())
+    ]
+    assert (unexplained(step, *answers) == []) is is_known
+
+
 def test_a_port_that_the_server_chose_is_masked_in_a_text_too() -> None:
     step = sequence("s", create("services", {"spec": {"ports": [{"nodePort": 30123}]}}))
 
