@@ -8,6 +8,11 @@ Path: TypeAlias = tuple[str | int, ...]
 _PLAIN_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
+def format_dotted(path: Path) -> str:
+    """``spec.labels.bad key!``: whatever a key holds, it stands behind a dot."""
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).removeprefix(".")
+
+
 def format_path(path: Path) -> str:
     """``spec.workerGroupSpecs[0].template``; keys with dots or slashes stand in brackets."""
     text = ""

@@ -212,3 +212,21 @@ def test_a_finalizer_may_be_there_twice() -> None:
         assert made["metadata"]["finalizers"] == twice["metadata"]["finalizers"]
 
     serve(test)
+
+
+def test_a_key_of_any_kind_stands_behind_a_dot_in_what_the_schema_says() -> None:
+    definition = crd()
+    schema = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    schema["properties"]["spec"]["properties"]["labels"] = {
+        "type": "object",
+        "additionalProperties": {"type": "string"},
+    }
+
+    async def test(client: Client) -> None:
+        await client.ok("POST", CRDS, definition)
+        status, answer = await client.call("POST", THINGS, thing(labels={"bad key!": {}}))
+        (cause,) = answer["details"]["causes"]
+        assert (status, cause["field"]) == (422, "spec.labels.bad key!")
+        assert cause["message"].endswith('spec.labels.bad key! in body must be of type string: "object"')
+
+    serve(test)

@@ -317,3 +317,15 @@ def test_paths_and_methods_that_are_not_there(method: str, path: str, code: int)
         assert (status, answer["kind"], answer["status"]) == (code, "Status", "Failure")
 
     serve(test)
+
+
+@pytest.mark.parametrize(("query", "place"), [({}, "/registry/configmaps"), ({"dryRun": "All"}, "/configmaps")])
+def test_who_names_another_incarnation_is_told_where_it_was_looked_for(query: dict[str, str], place: str) -> None:
+    async def test(client: Client) -> None:
+        tree = await client.ok("POST", MAPS, config_map())
+        tree["metadata"]["uid"] = "another"
+        status, answer = await client.call("PUT", f"{MAPS}/a", tree, **query)
+        assert status == 409
+        assert f"Code: 4, Key: {place}/default/a, ResourceVersion: 0" in answer["message"]
+
+    serve(test)

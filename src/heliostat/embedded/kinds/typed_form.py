@@ -9,7 +9,7 @@ from typing import Any
 from heliostat.embedded.kinds.typed_plans import object_plan
 from heliostat.embedded.kinds.typed_values import TypedError, Unknown
 from heliostat.kube.jsontree import JsonObject, copy_tree
-from heliostat.kube.paths import Path
+from heliostat.kube.paths import Path, format_dotted
 
 __all__ = ["TypedError", "fit_type", "has_readable_metadata"]
 
@@ -37,15 +37,10 @@ def has_readable_metadata(tree: JsonObject) -> bool:
 def _take_out(tree: JsonObject, unknown: Unknown) -> list[str]:
     owners = {id(owner) for owner, _ in unknown}
     paths = dict(_find(tree, (), owners))
-    texts = [_dotted((*paths[id(owner)], name)) for owner, name in unknown]
+    texts = [format_dotted((*paths[id(owner)], name)) for owner, name in unknown]
     for owner, name in unknown:
         del owner[name]
     return texts
-
-
-def _dotted(path: Path) -> str:
-    """Whatever a key holds, it stands behind a dot."""
-    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).removeprefix(".")
 
 
 def _find(value: Any, path: Path, owners: set[int]) -> list[tuple[int, Path]]:

@@ -68,7 +68,7 @@ class Changing:
             _check_version_not_needed(resource, name)
 
         def replace(record: Record, old: JsonObject) -> tuple[JsonObject, bool]:
-            check_uid(tree, old, record, resource)
+            check_uid(tree, old, record, resource, dry_run=options.dry_run)
             return copy_tree(tree), has_empty
 
         return await self._change(resource, namespace, name, replace, options, is_expected=bool(given))

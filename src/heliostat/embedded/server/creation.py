@@ -45,7 +45,8 @@ class Creation:
         check_namespace(tree, resource, namespace)
         if name:
             check_name_of(tree, name)
-            check_absent_uid(tree, Key(resource.storage_name, namespace, name), resource)
+            key = Key(resource.storage_name, namespace, name)
+            check_absent_uid(tree, key, resource, dry_run=options.dry_run)
         generated = not tree["metadata"].get("name")
         for attempt in range(GENERATE_TRIES if generated else 1):
             candidate = copy_tree(tree) if generated else tree

@@ -155,26 +155,28 @@ def is_deleted_now(tree: JsonObject) -> bool:
     return not metadata.get("deletionGracePeriodSeconds")
 
 
-def check_uid(new: JsonObject, old: JsonObject, record: Record, resource: Resource) -> None:
+def check_uid(new: JsonObject, old: JsonObject, record: Record, resource: Resource, *, dry_run: bool) -> None:
     """Who replaces an object and names another incarnation of it is told what the storage found."""
     wanted, found = new["metadata"].get("uid") or "", old["metadata"]["uid"]
     if wanted and wanted != found:
         why = f"Precondition failed: UID in precondition: {wanted}, UID in object meta: {found}"
-        raise storage_conflict(record.key, resource, why)
+        raise _storage_conflict(record.key, resource, why, dry_run=dry_run)
 
 
-def check_absent_uid(new: JsonObject, key: Key, resource: Resource) -> None:
+def check_absent_uid(new: JsonObject, key: Key, resource: Resource, *, dry_run: bool) -> None:
     """The same for an update that would create what is not there."""
     if wanted := new["metadata"].get("uid"):
         why = f"Precondition failed: UID in precondition: {wanted}, UID in object meta: "
-        raise storage_conflict(key, resource, why)
+        raise _storage_conflict(key, resource, why, dry_run=dry_run)
 
 
-def storage_conflict(key: Key, resource: Resource, why: str) -> RefusedError:
+def _storage_conflict(key: Key, resource: Resource, why: str, *, dry_run: bool) -> RefusedError:
+    """What only tries a write looks above the storage, where keys have no prefix yet."""
     place = f"{_KEPT_AT.get(resource.storage_name) or resource.plural}/{key.path}"
     if resource.is_custom:
         place = f"{resource.group}/{resource.plural}/{key.path}"
-    words = f"StorageError: invalid object, Code: 4, Key: /registry/{place}, ResourceVersion: 0"
+    prefix = "" if dry_run else "/registry"
+    words = f"StorageError: invalid object, Code: 4, Key: {prefix}/{place}, ResourceVersion: 0"
     return conflict(resource.plural, resource.group, key.name, f"{words}, AdditionalErrorMsg: {why}")
 
 

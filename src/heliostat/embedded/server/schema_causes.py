@@ -11,7 +11,7 @@ from msgspec import structs
 
 from heliostat.embedded.server.errors import Cause
 from heliostat.kube.go_text import go_float, go_json
-from heliostat.kube.paths import Path, format_path
+from heliostat.kube.paths import Path, format_dotted, format_path
 from heliostat.kube.problems import Problem
 from heliostat.kube.schema import JsonSchema
 from heliostat.kube.schema_lists import duplicate_items
@@ -95,7 +95,7 @@ def _item_causes(items: list[Any], node: JsonSchema, path: Path, definitions: De
 
 
 def _cause(problem: Problem, tree: Any, schema: JsonSchema, definitions: Definitions, start: str) -> Cause:
-    name = format_path(problem.path) if problem.path else ""
+    name = format_dotted(problem.path)
     field = ".".join(part for part in (start, name) if part)
     value, node = _look_up(tree, schema, problem.path, definitions)
     match problem.rule:
