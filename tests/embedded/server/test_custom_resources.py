@@ -230,3 +230,17 @@ def test_a_key_of_any_kind_stands_behind_a_dot_in_what_the_schema_says() -> None
         assert cause["message"].endswith('spec.labels.bad key! in body must be of type string: "object"')
 
     serve(test)
+
+
+def test_another_incarnation_is_told_before_a_version_is_missed() -> None:
+    async def test(client: Client) -> None:
+        await client.ok("POST", CRDS, crd())
+        await client.ok("POST", THINGS, thing())
+        status, answer = await client.call("PUT", f"{THINGS}/t", thing())
+        assert (status, "must be specified for an update" in answer["message"]) == (422, True)
+        other = thing()
+        other["metadata"]["uid"] = "another"
+        status, answer = await client.call("PUT", f"{THINGS}/t", other)
+        assert (status, "UID in precondition: another" in answer["message"]) == (409, True)
+
+    serve(test)

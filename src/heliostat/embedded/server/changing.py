@@ -64,11 +64,11 @@ class Changing:
         check_namespace(tree, resource, namespace)
         check_name_of(tree, name)
         given = read_version(tree) if is_there else 0
-        if is_there and not given:
-            _check_version_not_needed(resource, name)
 
         def replace(record: Record, old: JsonObject) -> tuple[JsonObject, bool]:
             check_uid(tree, old, record, resource, dry_run=options.dry_run)
+            if is_there and not given:
+                _check_version_not_needed(resource, name)
             return copy_tree(tree), has_empty
 
         return await self._change(resource, namespace, name, replace, options, is_expected=bool(given))
