@@ -7,7 +7,6 @@ from pathlib import Path
 from embedded.processes.running import PATIENCE, Running, wait_until
 
 ADDRESSES = ("--metrics-addr=127.0.0.1:0", "--health-probe-bind-address=127.0.0.1:0")
-SHORT_LEASE = ("--lease-seconds=3", "--renew-seconds=2", "--retry-seconds=0.4", "--request-seconds=0.9")
 
 
 class OperatorProcess(Running):

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from embedded.processes.http_api import HttpApi
-from embedded.processes.running import ServerProcess, wait_until
+from embedded.processes.running import SHORT_LEASE, ServerProcess, wait_until
 from heliostat.api.crds import all_crds
 from heliostat.kube.documents import read_documents
-from operator_process import SHORT_LEASE, OperatorProcess
+from operator_process import OperatorProcess
 from runtime.exposition import Family, parse
 
 pytestmark = pytest.mark.slow

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from embedded.processes.http_api import HttpApi
-from embedded.processes.running import Running, ServerProcess, wait_until
+from embedded.processes.running import SHORT_LEASE, Running, ServerProcess, wait_until
 from heliostat.api.crds import all_crds
 from heliostat.kube.documents import read_documents
 from heliostat.testing import ApiServer, api_server_in_thread
-from operator_process import SHORT_LEASE, OperatorProcess
+from operator_process import OperatorProcess
 
 pytestmark = pytest.mark.slow
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from embedded.processes.http_api import HttpApi
-from embedded.processes.running import ServerProcess, wait_until
+from embedded.processes.running import SHORT_LEASE, ServerProcess, wait_until
 from heliostat.api.crds import all_crds
 from heliostat.api.settings import Settings
 from heliostat.kube.documents import read_documents
@@ -23,7 +23,7 @@ from heliostat.runtime.kubeconfig import load_connection
 from heliostat.runtime.logs import Log
 from heliostat.runtime.problems import Problems
 from heliostat.testing import ApiServer
-from operator_process import SHORT_LEASE, OperatorProcess
+from operator_process import OperatorProcess
 
 pytestmark = pytest.mark.slow
 
