@@ -11,8 +11,8 @@ import pytest
 from heliostat.local.leftovers import end_leftovers, end_processes
 from heliostat.local.state import ChildStatus, State, SupervisorStatus, open_state
 
-OBEYS = "while :; do sleep 0.02; done"
-REFUSES = f"trap '' TERM; echo ready; {OBEYS}"
+STAYS = "echo ready; while :; do sleep 0.02; done"
+REFUSES = f"trap '' TERM; {STAYS}"
 
 
 @pytest.fixture
@@ -22,8 +22,8 @@ def state(tmp_path: Path) -> State:
 
 @contextmanager
 def running(script: str, *shown: str) -> Iterator["subprocess.Popen[str]"]:
-    """A process that shows these arguments."""
-    process = subprocess.Popen(["/bin/sh", "-c", f"echo ready; {script}", *shown], stdout=subprocess.PIPE, text=True)
+    """A process that shows these arguments, once it says that it is ready."""
+    process = subprocess.Popen(["/bin/sh", "-c", script, *shown], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     with process.stdout as words:
         assert words.readline() == "ready\n"
@@ -42,8 +42,8 @@ def told_of(*pids: int) -> SupervisorStatus:
 
 def test_its_processes_end(state: State) -> None:
     with (
-        running(OBEYS, "heliostat.cli", str(state.path)) as one,
-        running(OBEYS, "heliostat.cli", str(state.path)) as two,
+        running(STAYS, "heliostat.cli", str(state.path)) as one,
+        running(STAYS, "heliostat.cli", str(state.path)) as two,
     ):
         assert end_leftovers(state, told_of(one.pid, 0, two.pid)) == 2
         assert [one.wait(), two.wait()] == [-signal.SIGTERM, -signal.SIGTERM]
@@ -57,7 +57,7 @@ def test_one_that_does_not_listen_is_killed(state: State) -> None:
 
 @pytest.mark.parametrize("shown", [("another program",), ("heliostat.cli", "/of/another/directory")])
 def test_a_process_that_has_the_number_by_now_is_left_alone(state: State, shown: tuple[str, ...]) -> None:
-    with running(OBEYS, *shown) as process:
+    with running(STAYS, *shown) as process:
         assert end_leftovers(state, told_of(process.pid)) == 0
         assert process.poll() is None
 

@@ -15,7 +15,7 @@ from heliostat.local.state import ChildStatus, State, SupervisorStatus, open_sta
 
 SECONDS = 20.0
 PREPARES = "until grep -qs 'server up' words; do sleep 0.02; done; echo prepared >> words"
-STAYS = "echo {0} up >> words; trap 'echo {0} down >> words; exit 0' TERM; while :; do sleep 0.02; done"
+STAYS = "trap 'echo {0} down >> words; exit 0' TERM; echo {0} up >> words; while :; do sleep 0.02; done"
 
 
 def wait_for(is_there: Callable[[], bool], what: str) -> None:
