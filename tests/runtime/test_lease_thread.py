@@ -20,10 +20,10 @@ SETTINGS = LeaseSettings(
     namespace="default",
     name="operator",
     identity="me",
-    lease_seconds=1.0,
-    renew_deadline_seconds=0.7,
+    lease_seconds=2.5,
+    renew_deadline_seconds=1.9,
     retry_seconds=0.1,
-    request_seconds=0.2,
+    request_seconds=0.5,
 )
 
 
@@ -98,15 +98,6 @@ def test_a_renewal_that_is_stuck_closes_the_fence_and_ends_the_work() -> None:
             free.set()
 
     beside(scenario)
-
-
-def test_asking_the_fence_is_cheap() -> None:
-    fence = LeaseFence(time.monotonic)
-    fence.open(time.monotonic() + 60)
-    begun = time.process_time()
-    for _ in range(10_000):
-        fence.check()
-    assert (time.process_time() - begun) / 10_000 < 20e-6
 
 
 def test_a_late_renewal_does_not_open_a_closed_fence() -> None:
