@@ -89,6 +89,7 @@ def test_a_pod_does_not_reach_beyond_itself(user: Unprivileged) -> None:
 
 
 def test_the_node_says_how_its_pods_are_kept_apart(user: Unprivileged) -> None:
+    user.await_pod("alone", is_running)  # by then there is a node
     conditions = json.loads(user.kubectl("get", "node", "-o", "json"))["items"][0]["status"]["conditions"]
     reasons = {condition["type"]: condition["reason"] for condition in conditions}
     assert reasons["heliostat.dev/Isolated"] == "UserNamespace"
