@@ -194,7 +194,7 @@ def test_an_empty_uid_owns_nothing() -> None:
     world = stable(cluster_tree())
     anonymous = World(cluster_tree(metadata={"uid": ""}), world.objects, world.version)
     assert not deletes(plan_world(anonymous))
-    assert observe(anonymous).own_pods() == ()
+    assert observe(anonymous).own_pods == ()
 
 
 @pytest.mark.parametrize(

@@ -307,7 +307,7 @@ def is_staying(pod: Tree) -> bool:
 
 
 def healthy_workers(world: World) -> Counter[str]:
-    pods = observe(world).own_pods()
+    pods = observe(world).own_pods
     assert isinstance(pods, tuple)
     workers = [pod for pod in pods if pod.labels["ray.io/node-type"] == "worker"]
     return Counter(

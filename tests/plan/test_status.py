@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from heliostat.api.settings import Settings
+from heliostat.desired.cluster import build_desired
 from heliostat.kube.jsontree import copy_tree, merge_patch
 from heliostat.plan.observed import Facts, Failure
 from heliostat.plan.status import calculate_status, find_endpoints, is_consistent
 from plan.worlds import (
-    NOW,
     Tree,
     World,
     apply_plan,
@@ -27,9 +27,15 @@ from plan.worlds import (
 
 
 def status_of(world: World, facts: Facts | None = None, *, is_hindered: bool = False) -> Tree:
-    status = calculate_status(observe(world), Settings(), facts or Facts(), world.now, is_hindered=is_hindered)
+    status = status_if_any(world, facts or Facts(), is_hindered=is_hindered)
     assert status is not None
     return status
+
+
+def status_if_any(world: World, facts: Facts, *, is_hindered: bool) -> Tree | None:
+    observed, settings = observe(world), Settings()
+    desired = build_desired(observed.cluster, settings)
+    return calculate_status(observed, desired, settings, facts, world.now, is_hindered=is_hindered)
 
 
 def newborn(tree: Tree) -> World:
@@ -184,7 +190,7 @@ def test_8_1_the_address_of_the_head_service(cluster_ip: str | None, service_ip:
     world = world.edit_objects(
         lambda tree: merge_patch(tree, {"spec": {"clusterIP": cluster_ip}}) if tree["kind"] == "Service" else tree
     )
-    status = calculate_status(observe(world), Settings(), Facts(), NOW, is_hindered=False)
+    status = status_if_any(world, Facts(), is_hindered=False)
     assert (status["head"]["serviceIP"] if status else None) == service_ip
 
 
@@ -203,7 +209,7 @@ def twin_head(world: World) -> World:
 )
 def test_8_1_without_one_head_and_one_service_nothing_is_said(change: Any) -> None:
     world = change(newborn(cluster_tree()))
-    assert calculate_status(observe(world), Settings(), Facts(), NOW, is_hindered=False) is None
+    assert status_if_any(world, Facts(), is_hindered=False) is None
 
 
 OLD: Tree = {

@@ -16,7 +16,7 @@ from heliostat.desired.pods import build_head_template, build_worker_template
 from heliostat.desired.rbac import build_role, build_role_binding, build_service_account, users_service_account
 from heliostat.desired.scheduling import Scheduler, scheduler_for
 from heliostat.desired.services import build_head_service, build_headless_service, build_serve_service
-from heliostat.desired.sizes import clamped_replicas, hosts
+from heliostat.desired.sizes import clamped_replicas, describe_totals, desired_workers, hosts
 from heliostat.desired.spec_hash import hash_spec
 
 
@@ -45,6 +45,8 @@ def build_desired(cluster: RayCluster, settings: Settings) -> DesiredCluster:
         head_template=_finish_head(context, scheduler, spec_hash),
         head_name_prefix=head_pod_prefix(context.name),
         groups=tuple(_build_group(context, scheduler, group) for group in cluster.spec.worker_group_specs or []),
+        workers=desired_workers(cluster.spec),
+        totals=describe_totals(cluster.spec),
         spec_hash=spec_hash,
         tls=context.is_tls,
     )

@@ -57,5 +57,7 @@ class DesiredCluster(Struct, frozen=True, kw_only=True):
     head_template: JsonObject  # a Pod without metadata.name, unless the user or the settings name it
     head_name_prefix: str
     groups: tuple[DesiredGroup, ...]
+    workers: int  # Pods of all groups together
+    totals: JsonObject  # fields of the status that follow from the spec alone
     spec_hash: str
     tls: bool  # Pods wait for the certificates

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
+from heliostat.api.markers import JsonObject
 from heliostat.api.raycluster import RayClusterSpec, WorkerGroupSpec
-from heliostat.desired.resources import pod_requests, sum_quantities
-from heliostat.kube.quantity import Quantity
+from heliostat.desired.resources import TPU, is_gpu, pod_requests, sum_quantities
+from heliostat.kube.quantity import ZERO, Quantity
 
 MAX_INT32 = 2**31 - 1
 
@@ -49,6 +50,21 @@ def desired_resources(spec: RayClusterSpec) -> dict[str, Quantity]:
 
 def min_resources(spec: RayClusterSpec) -> dict[str, Quantity]:
     return _resources(spec, {id(group): group.min_replicas or 0 for group in active_groups(spec)})
+
+
+def describe_totals(spec: RayClusterSpec) -> JsonObject:
+    """What a status tells of the spec alone."""
+    total = desired_resources(spec)
+    gpus = (quantity for name, quantity in total.items() if is_gpu(name))
+    return {
+        "desiredWorkerReplicas": min(desired_workers(spec), MAX_INT32),
+        "minWorkerReplicas": min(min_workers(spec), MAX_INT32),
+        "maxWorkerReplicas": max_workers(spec),
+        "desiredCPU": str(total.get("cpu", ZERO)),
+        "desiredMemory": str(total.get("memory", ZERO)),
+        "desiredGPU": str(sum(gpus, start=ZERO)),
+        "desiredTPU": str(total.get(TPU, ZERO)),
+    }
 
 
 def _resources(spec: RayClusterSpec, replicas: dict[int, int]) -> dict[str, Quantity]:

@@ -18,7 +18,10 @@ def build_condition(type_: str, status: str, reason: str, message: str = "", gen
 
 
 def get_condition(conditions: Sequence[JsonObject] | None, type_: str) -> JsonObject | None:
-    return next((condition for condition in conditions or () if condition.get("type") == type_), None)
+    for condition in conditions or ():
+        if condition.get("type") == type_:
+            return condition
+    return None
 
 
 def is_condition_true(conditions: Sequence[JsonObject] | None, type_: str) -> bool:

@@ -177,7 +177,10 @@ def _convert(tree: Any) -> _Pod:
 
 
 def condition(pod: PodView, type_: str) -> PodCondition | None:
-    return next((found for found in pod.conditions if found.type == type_), None)
+    for found in pod.conditions:
+        if found.type == type_:
+            return found
+    return None
 
 
 def ready_condition(pod: PodView) -> PodCondition | None:
@@ -204,7 +207,10 @@ def is_terminal(pod: PodView) -> bool:
 
 
 def container_status(pod: PodView, name: str) -> ContainerStatus | None:
-    return next((status for status in pod.container_statuses if status.name == name), None)
+    for status in pod.container_statuses:
+        if status.name == name:
+            return status
+    return None
 
 
 # Reasons that say "on its way", not "stuck": anything more telling comes first.

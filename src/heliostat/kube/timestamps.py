@@ -6,6 +6,7 @@ Epoch seconds are what the rest of the code calculates with. The current time is
 import math
 import re
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _SECOND = timedelta(seconds=1)
@@ -28,12 +29,18 @@ def parse_timestamp(text: str) -> float:
 
 def format_timestamp(epoch: float) -> str:
     """Whole seconds, cut off: ``2026-01-31T12:00:00Z``."""
-    return _utc_text(math.floor(epoch), "seconds")
+    return _second_text(math.floor(epoch))
 
 
 def format_micro_timestamp(epoch: float) -> str:
     """Microseconds: ``2026-01-31T12:00:00.000000Z``."""
     return _utc_text(epoch, "microseconds")
+
+
+@lru_cache(maxsize=16)
+def _second_text(epoch: int) -> str:
+    """Kept, because everything that happens within a second is told with the same text."""
+    return _utc_text(epoch, "seconds")
 
 
 def _utc_text(epoch: float, precision: str) -> str:

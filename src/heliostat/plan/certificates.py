@@ -41,7 +41,7 @@ def plan_certificates(
     """``tls_objects`` are the wanted ones in the order they are made; without any, what exists stays (R11-2)."""
     if not tls_objects:
         return NOTHING
-    pods = observed.own_pods()
+    pods = observed.own_pods
     if isinstance(pods, Unknown):
         return wait_for_knowledge("the Pods, whose addresses the certificates name", pods)
     once = tls_objects[:-2]

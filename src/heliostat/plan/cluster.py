@@ -89,7 +89,9 @@ def _plan_refused(draft: Draft, observed: ObservedCluster, settings: Settings, n
     if observed.cluster.metadata.deletion_timestamp:
         draft.add("deletion", deletion.plan_deletion(observed, settings, now, None))
     else:
-        _plan_side_objects(draft, observed, settings, now)
+        context = build_context(observed.cluster, settings)
+        _plan_policies(draft, observed, build_network_policies(context), settings)
+        draft.add("certificates", plan_certificates(build_tls_objects(context), observed, settings, now))
 
 
 def _plan_living(
@@ -100,13 +102,14 @@ def _plan_living(
     _ensure_surroundings(draft, observed, desired)
     _plan_pods(draft, observed, desired, settings, facts, now)
     is_hindered = draft.is_hindered()
-    _plan_side_objects(draft, observed, settings, now)
+    _plan_policies(draft, observed, desired.network_policies, settings)
+    draft.add("certificates", plan_certificates(desired.tls_objects, observed, settings, now))
     if facts.failure is not None:
         draft.add("failure", wait_beside(Hold.LAST_FAILURE, facts.failure.message, "the next attempt succeeds"))
     status = None
     if not finalizer.actions:  # it moves the version that a status write would have to name
         own = _own_conditions(draft, observed, desired, settings, facts)
-        status = plan_status(observed, settings, facts, now, is_hindered=is_hindered, own=own)
+        status = plan_status(observed, desired, settings, facts, now, is_hindered=is_hindered, own=own)
     return draft.finish(status=status, wake_after=STATUS_POLL if status else float(settings.requeue_seconds))
 
 
@@ -139,7 +142,7 @@ def _ensure_surroundings(draft: Draft, observed: ObservedCluster, desired: Desir
 def _plan_pods(
     draft: Draft, observed: ObservedCluster, desired: DesiredCluster, settings: Settings, facts: Facts, now: float
 ) -> None:
-    pods = observed.own_pods()
+    pods = observed.own_pods
     if isinstance(pods, Unknown):
         draft.add("pods", ensure.wait_for_knowledge("the Pods", pods))
         return
@@ -200,8 +203,6 @@ def _bring_pods_in_line(draft: Draft, observed: ObservedCluster, context: PodCon
         draft.add(f"workers/{group}", part, (*POD_NEEDS, "headless-service", "head-pod"))
 
 
-def _plan_side_objects(draft: Draft, observed: ObservedCluster, settings: Settings, now: float) -> None:
-    context = build_context(observed.cluster, settings)
+def _plan_policies(draft: Draft, observed: ObservedCluster, wanted: tuple[JsonObject, ...], settings: Settings) -> None:
     if settings.gate("RayClusterNetworkPolicy"):
-        draft.add("network-policies", plan_network_policies(build_network_policies(context), observed))
-    draft.add("certificates", plan_certificates(build_tls_objects(context), observed, settings, now))
+        draft.add("network-policies", plan_network_policies(wanted, observed))

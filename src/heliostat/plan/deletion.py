@@ -86,7 +86,7 @@ def plan_deletion(observed: ObservedCluster, settings: Settings, now: float, cle
         return _release(cluster, Because.CLEANUP_POINTLESS)
     if cleanup_job is None:
         return _wait_for_deadline(cluster, now)
-    pods = observed.own_pods()
+    pods = observed.own_pods
     if isinstance(pods, Unknown):
         return wait_for_knowledge("the Pods", pods)
     deletes = [

@@ -140,4 +140,4 @@ def name_taken(ref: Ref) -> Part:
 
 def _matches(tree: JsonObject, selector: dict[str, str]) -> bool:
     there = tree["metadata"].get("labels") or {}
-    return all(there.get(key) == value for key, value in selector.items())
+    return selector.items() <= there.items()

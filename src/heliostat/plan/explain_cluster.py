@@ -92,7 +92,7 @@ def _observe(scene: Scene, tree: JsonObject) -> ObservedCluster:
 def _tell(
     title: str, scene: Scene, observed: ObservedCluster, desired: DesiredCluster | None, plan: Plan
 ) -> Explanation:
-    pods = observed.own_pods()
+    pods = observed.own_pods
     seen = () if isinstance(pods, Unknown) else pods
     steps = tuple(_steps(plan))
     sentences = join_unique(

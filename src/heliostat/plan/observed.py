@@ -5,6 +5,7 @@ found by kind and name; whether one is ours is told by its controller's UID, nev
 """
 
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from typing import Any, Protocol, TypeAlias
 
 import msgspec
@@ -103,7 +104,7 @@ class ListedObjects(Struct, frozen=True):
         return next((tree for tree in listed if tree["metadata"].get("name") == name), None)
 
 
-class ObservedCluster(Struct, frozen=True, kw_only=True):
+class ObservedCluster(Struct, frozen=True, kw_only=True, dict=True):
     cluster: RayCluster
     status: JsonObject  # as it reads now, unknown fields included
     pods: tuple[PodView, ...] | Unknown  # labelled with the cluster's name, whoever controls them
@@ -125,6 +126,7 @@ class ObservedCluster(Struct, frozen=True, kw_only=True):
     def conditions(self) -> list[JsonObject]:
         return self.status.get("conditions") or []
 
+    @cached_property
     def own_pods(self) -> tuple[PodView, ...] | Unknown:
         """By name, so that every decision over Pods has one order."""
         if isinstance(self.pods, Unknown):

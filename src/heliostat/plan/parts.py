@@ -58,11 +58,11 @@ class Draft:
         self._stages: list[Stage] = []
         self._waits: list[Wait] = []
         self._events: list[Event] = []
-        self._wakes: list[float | None] = []
+        self._wakes: list[float] = []
         self._hindered: set[str] = set()
 
     def add(self, name: str, part: Part, needs: tuple[str, ...] = ()) -> None:
-        missing = [need for need in needs if need in self._hindered]
+        missing = [need for need in needs if need in self._hindered] if self._hindered else []
         if missing:
             part = wait_for(Hold.BLOCKED, f"{name} needs {' and '.join(missing)}", "that wait is over")
         if part.is_hindered:
@@ -72,7 +72,8 @@ class Draft:
             self._stages.append(Stage(name, part.actions, tuple(need for need in needs if need in planned)))
         self._waits += part.waits
         self._events += part.events
-        self._wakes.append(part.wake_after)
+        if part.wake_after is not None:
+            self._wakes.append(part.wake_after)
 
     def is_hindered(self, *names: str) -> bool:
         """Whether one of these stages (without names: any stage) is hindered."""

@@ -13,14 +13,11 @@ from typing import Any
 from msgspec import Struct
 
 from heliostat.api.markers import JsonObject
-from heliostat.api.raycluster import RayClusterSpec
 from heliostat.api.settings import Settings
 from heliostat.desired import labels
-from heliostat.desired.resources import TPU, is_gpu
-from heliostat.desired.sizes import MAX_INT32, desired_resources, desired_workers, max_workers, min_workers
+from heliostat.desired.model import DesiredCluster
 from heliostat.kube.plan import Ref, WriteStatus
 from heliostat.kube.pods import PodView, is_ready, is_running, is_terminating
-from heliostat.kube.quantity import ZERO, Quantity
 from heliostat.kube.timestamps import format_timestamp
 from heliostat.plan.because import Because
 from heliostat.plan.ensure import head_services
@@ -40,6 +37,7 @@ COMPARED = (
 
 def plan_status(
     observed: ObservedCluster,
+    desired: DesiredCluster,
     settings: Settings,
     facts: Facts,
     now: float,
@@ -52,7 +50,7 @@ def plan_status(
     ``is_hindered``: something in this plan cannot go on. ``own`` are conditions of our own, told even when nothing else
     can be said.
     """
-    status = calculate_status(observed, settings, facts, now, is_hindered=is_hindered) or observed.status
+    status = calculate_status(observed, desired, settings, facts, now, is_hindered=is_hindered) or observed.status
     if settings.gate("RayClusterStatusConditions"):
         conditions = show_own(status.get("conditions") or (), own, format_timestamp(now))
         status = {**status, "conditions": conditions} if conditions or "conditions" in status else status
@@ -74,7 +72,7 @@ class Sight(Struct, frozen=True):
 
 def look(observed: ObservedCluster, now: float) -> Sight | None:
     """None when the view does not allow to say anything."""
-    pods, service = observed.own_pods(), find_head_service(observed)
+    pods, service = observed.own_pods, find_head_service(observed)
     if isinstance(pods, Unknown) or service is None:
         return None
     present = [pod for pod in pods if not _is_stuck(pod, now)]
@@ -85,26 +83,31 @@ def look(observed: ObservedCluster, now: float) -> Sight | None:
 
 
 def calculate_status(
-    observed: ObservedCluster, settings: Settings, facts: Facts, now: float, *, is_hindered: bool
+    observed: ObservedCluster,
+    desired: DesiredCluster,
+    settings: Settings,
+    facts: Facts,
+    now: float,
+    *,
+    is_hindered: bool,
 ) -> JsonObject | None:
     sight, time = look(observed, now), format_timestamp(now)
     if sight is None:
         return None
-    status = {**observed.status, **_describe(sight, observed), "lastUpdateTime": time}
+    status = {**observed.status, **_describe(sight, observed, desired), "lastUpdateTime": time}
     if settings.gate("RayClusterStatusConditions"):
         situation = _situation(sight, observed, facts, is_hindered=is_hindered)
         status["conditions"] = next_conditions(observed.conditions, situation, time)
     has_error = is_hindered or facts.failure is not None
-    _set_state(status, decide_state(observed.cluster.spec, sight, has_error=has_error), time)
+    _set_state(status, decide_state(observed, desired, sight, has_error=has_error), time)
     return {key: value for key, value in status.items() if key not in COMPARED or value not in (None, "", 0, {}, [])}
 
 
-def _describe(sight: Sight, observed: ObservedCluster) -> JsonObject:
-    spec = observed.cluster.spec
+def _describe(sight: Sight, observed: ObservedCluster, desired: DesiredCluster) -> JsonObject:
     return {
         "observedGeneration": observed.cluster.metadata.generation,
-        **_count_workers(sight.present, spec),
-        **_sum_resources(spec),
+        **_count_workers(sight.present),
+        **desired.totals,
         "endpoints": {**(observed.status.get("endpoints") or {}), **find_endpoints(sight.service)},
         "head": describe_head(sight.head, sight.service),
     }
@@ -133,25 +136,11 @@ def find_head_service(observed: ObservedCluster) -> JsonObject | None:
     return services[0] if (services[0].get("spec") or {}).get("clusterIP") else None
 
 
-def _count_workers(pods: list[PodView], spec: RayClusterSpec) -> JsonObject:
+def _count_workers(pods: list[PodView]) -> JsonObject:
     running = [pod for pod in pods if node_type(pod) == labels.WORKER and is_running(pod)]
     return {
         "readyWorkerReplicas": sum(map(is_ready, running)),
         "availableWorkerReplicas": len(running),
-        "desiredWorkerReplicas": min(desired_workers(spec), MAX_INT32),
-        "minWorkerReplicas": min(min_workers(spec), MAX_INT32),
-        "maxWorkerReplicas": max_workers(spec),
-    }
-
-
-def _sum_resources(spec: RayClusterSpec) -> JsonObject:
-    total = desired_resources(spec)
-    gpus: list[Quantity] = [quantity for name, quantity in total.items() if is_gpu(name)]
-    return {
-        "desiredCPU": str(total.get("cpu", ZERO)),
-        "desiredMemory": str(total.get("memory", ZERO)),
-        "desiredGPU": str(sum(gpus, start=ZERO)),
-        "desiredTPU": str(total.get(TPU, ZERO)),
     }
 
 
@@ -173,11 +162,11 @@ def describe_head(head: PodView | None, service: JsonObject) -> JsonObject:
     return {key: value for key, value in info.items() if value}
 
 
-def decide_state(spec: RayClusterSpec, sight: Sight, *, has_error: bool) -> str | None:
+def decide_state(observed: ObservedCluster, desired: DesiredCluster, sight: Sight, *, has_error: bool) -> str | None:
     """The state this view proves, or None: then the former one stays (KubeRay: ``ready`` outlives a failing Pod)."""
-    if spec.suspend and not sight.pods:
+    if observed.cluster.spec.suspend and not sight.pods:
         return SUSPENDED
-    if not has_error and len(sight.present) == desired_workers(spec) + 1 and are_all_running(sight.present):
+    if not has_error and len(sight.present) == desired.workers + 1 and are_all_running(sight.present):
         return READY
     return None
 
@@ -192,7 +181,11 @@ def _set_state(status: JsonObject, state: str | None, time: str) -> None:
 
 
 def is_consistent(old: JsonObject, new: JsonObject) -> bool:
-    return all(_essence(old.get(key)) == _essence(new.get(key)) for key in COMPARED)
+    for key in COMPARED:
+        then, now = old.get(key), new.get(key)
+        if then != now and _essence(then) != _essence(now):
+            return False
+    return True
 
 
 def _essence(value: Any) -> Any:

@@ -29,7 +29,7 @@ _MESSAGE = (
 
 def find_unapplied(observed: ObservedCluster, spec_hash: str, operator_version: str) -> JsonObject | None:
     """The condition to show; while nobody knows the Pods, the one that is shown already."""
-    pods = observed.own_pods()
+    pods = observed.own_pods
     if isinstance(pods, Unknown):
         return get_condition(observed.conditions, SPEC_NOT_APPLIED)
     heads = (pod for pod in pods if node_type(pod) == labels.HEAD)
