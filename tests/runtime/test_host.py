@@ -154,6 +154,24 @@ def test_a_world_at_rest_is_looked_at_and_not_written_to() -> None:
     run_virtual(scenario())
 
 
+def test_a_look_makes_what_was_appointed_before_it_needless() -> None:
+    async def scenario() -> None:
+        async with prepared() as (server, notebook, host, _controller), running(host):
+            await server.client.create(CONFIG_MAP, parent(2))
+            await eventually(lambda: children(server) == 2)
+            await asyncio.sleep(20)  # the next look is due in ten seconds
+            patch = {"metadata": {"annotations": {"other": "text"}}}
+            await server.client.patch(CONFIG_MAP, "default", "parent", patch)
+            await asyncio.sleep(1)
+            looks = len(notebook.results)
+            await asyncio.sleep(25)
+            assert len(notebook.results) == looks
+            await asyncio.sleep(10)
+            assert len(notebook.results) == looks + 1
+
+    run_virtual(scenario())
+
+
 def test_one_object_that_trips_its_plan_does_not_disturb_the_others() -> None:
     async def scenario() -> None:
         async with prepared(breaks_on="bad") as (server, notebook, host, _controller):

@@ -1,6 +1,7 @@
 """The queue of keys, in virtual time."""
 
 import asyncio
+from contextlib import suppress
 
 import pytest
 
@@ -53,6 +54,25 @@ def test_a_hot_key_gets_one_turn_per_round() -> None:
                 subject.add(key)
             subject.done(key)
         assert served == ["hot", "b", "c", "hot", "b", "c"]
+
+    run_virtual(scenario())
+
+
+@pytest.mark.parametrize("seconds", [10.0, 1.0, None])
+def test_who_decides_anew_appoints_the_only_moment(seconds: float | None) -> None:
+    async def scenario() -> None:
+        subject = queue()
+        loop = asyncio.get_running_loop()
+        begun = loop.time()
+        subject.add_after("a", 3)
+        subject.appoint("a", seconds)
+        seen = []
+        with suppress(TimeoutError):
+            async with asyncio.timeout(60):
+                while True:
+                    subject.done(await subject.get())
+                    seen.append(loop.time() - begun)
+        assert seen == ([] if seconds is None else [pytest.approx(seconds)])
 
     run_virtual(scenario())
 

@@ -219,9 +219,12 @@ class Client:
         return answer
 
     async def _enter(self, call: Call, lane: Lane, deadline: float) -> Ticket:
+        ticket = self.limiter.enter_at_once(lane, is_urgent=self._is_urgent)
+        if ticket is not None:
+            return ticket  # most of the time, and then without a timer
         try:
             async with asyncio.timeout(deadline - self._clock()):
-                return await self.limiter.enter(lane, is_urgent=self._is_urgent)
+                return await self.limiter.enter(lane)
         except TimeoutError:
             shown = f"{self.limiter.in_flight} requests are under way and {self.limiter.waiting} wait"
             raise UnavailableError(f"{call}: not sent, no turn within {self.request_seconds:g} s: {shown}") from None

@@ -154,8 +154,7 @@ class Controller:
         if outcome.is_given_up:
             self.queue.add(key)
             return "outdated"
-        if plan.wake_after is not None:
-            self.queue.add_after(key, plan.wake_after)
+        self.queue.appoint(key, plan.wake_after)  # what was appointed by an older view is of no use any more
         return "written" if outcome.written else "quiet"
 
     def _remember(self, key: Key, subject: Subject | None) -> None:

@@ -8,11 +8,15 @@ streams have pools of their own, so that watches cannot starve requests. Streams
 
 import asyncio
 import ssl
-from typing import Any, Self, TypeAlias
+from contextvars import ContextVar
+from functools import lru_cache
+from typing import Self, TypeAlias
 from urllib.parse import quote, urlencode
 
 import aiohttp
 from aiohttp import ClientHandlerType, ClientRequest, ClientResponse
+from aiohttp.connector import Connection as PooledConnection
+from aiohttp.tracing import Trace
 from multidict import CIMultiDict
 from yarl import URL
 
@@ -88,9 +92,10 @@ class HttpsTransport:
 
     async def _begin(self, session: aiohttp.ClientSession, call: Call, progress: "_Progress") -> ClientResponse:
         proof = await self._connection.credentials.fetch()
+        _PROGRESS.set(progress)
         response = await session.request(
             call.method,
-            self._build_url(call),
+            _build_url(self._connection.server, call.path, call.query),
             headers=self._build_headers(call, proof),
             data=call.body or None,
             ssl=self._build_tls(proof.certificate),
@@ -98,15 +103,10 @@ class HttpsTransport:
             proxy=self._proxy,
             proxy_headers={"Proxy-Authorization": self._proxy_login.reveal()} if self._proxy_login else None,
             allow_redirects=False,
-            trace_request_ctx=progress,
         )
         if response.status == 401:
             self._connection.credentials.refused(proof)
         return response
-
-    def _build_url(self, call: Call) -> URL:
-        query = f"?{urlencode(call.query)}" if call.query else ""
-        return URL(f"{self._connection.server}{quote(call.path, safe=_PATH_SAFE)}{query}", encoded=True)
 
     def _build_headers(self, call: Call, proof: Proof) -> CIMultiDict[str]:
         headers = CIMultiDict({"Accept": call.accept, "Accept-Encoding": "identity", "User-Agent": self._user_agent})
@@ -136,6 +136,9 @@ class _Progress:
 
     def error(self, call: Call, problem: str) -> ApiError:
         return (AmbiguousError if self.is_connected else UnavailableError)(f"{call}: {problem}")
+
+
+_PROGRESS: ContextVar[_Progress] = ContextVar("progress")  # of the request that this task is at
 
 
 class _StreamChunks:
@@ -179,22 +182,32 @@ async def _send_once(request: ClientRequest, handler: ClientHandlerType) -> Clie
         raise _LostError(_words_of(error)) from error
 
 
-async def _mark_connected(_session: object, context: Any, _details: object) -> None:
-    context.trace_request_ctx.is_connected = True
+class _Connector(aiohttp.TCPConnector):
+    """Notes when a request has its connection. The library's tracing tells it too, with a value for every step."""
+
+    async def connect(
+        self, req: ClientRequest, traces: list[Trace], timeout: aiohttp.ClientTimeout
+    ) -> PooledConnection:
+        connection = await super().connect(req, traces, timeout)
+        _PROGRESS.get().is_connected = True
+        return connection
 
 
 def _open_session(most_connections: int) -> aiohttp.ClientSession:
-    trace = aiohttp.TraceConfig()
-    trace.on_connection_create_end.append(_mark_connected)
-    trace.on_connection_reuseconn.append(_mark_connected)
     return aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(limit=most_connections, keepalive_timeout=_KEEP_SECONDS),
+        connector=_Connector(limit=most_connections, keepalive_timeout=_KEEP_SECONDS),
         cookie_jar=aiohttp.DummyCookieJar(),
         timeout=aiohttp.ClientTimeout(total=None, sock_connect=None),
         auto_decompress=False,
-        trace_configs=[trace],
         middlewares=(_send_once,),
     )
+
+
+@lru_cache(maxsize=256)
+def _build_url(server: str, path: str, query: tuple[tuple[str, str], ...]) -> URL:
+    """Kept, because whatever is created in a namespace goes to the same few of them."""
+    shown = f"?{urlencode(query)}" if query else ""
+    return URL(f"{server}{quote(path, safe=_PATH_SAFE)}{shown}", encoded=True)
 
 
 async def _read(response: ClientResponse) -> Reply:

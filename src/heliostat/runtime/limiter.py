@@ -44,12 +44,19 @@ class Limiter:
     def waiting(self) -> int:
         return len(self._reads) + len(self._writes)
 
-    async def enter(self, lane: Lane, *, is_urgent: bool = False) -> Ticket:
-        """Wait for a turn. Every ticket has to be given back with ``leave``."""
+    def enter_at_once(self, lane: Lane, *, is_urgent: bool = False) -> Ticket | None:
+        """None when it is not its turn yet."""
         if is_urgent or (self._in_flight < self.limit and not self.waiting):
             self._in_flight += 1
-        else:
-            await self._wait(self._writes if lane is Lane.WRITE else self._reads)
+            return Ticket(lane, self._clock(), self._in_flight)
+        return None
+
+    async def enter(self, lane: Lane, *, is_urgent: bool = False) -> Ticket:
+        """Wait for a turn. Every ticket has to be given back with ``leave``."""
+        ticket = self.enter_at_once(lane, is_urgent=is_urgent)
+        if ticket is not None:
+            return ticket
+        await self._wait(self._writes if lane is Lane.WRITE else self._reads)
         return Ticket(lane, self._clock(), self._in_flight)
 
     def leave(self, ticket: Ticket, verdict: Verdict) -> None:

@@ -2,7 +2,8 @@
 
 Rules: a key is in it at most once; a key that is being worked on and comes again waits until it is done, so one key is
 never worked on twice at a time; first come, first served, and a key that comes again goes to the end, so a hot object
-gets one turn per round and starves nobody; of two delays the earlier counts; a key that fails waits longer each time.
+gets one turn per round and starves nobody; of two delays the earlier counts, unless who decided anew appoints the one
+moment that counts from then on; a key that fails waits longer each time.
 """
 
 import asyncio
@@ -76,6 +77,12 @@ class WorkQueue(Generic[K]):
         if not self._is_closed:
             self._later[key] = asyncio.get_running_loop().call_at(when, self._due, key)
 
+    def appoint(self, key: K, seconds: float | None) -> None:
+        """Then, and no longer when it was to come before; None: only when it is added."""
+        self._cancel(key)
+        if seconds is not None:
+            self.add_after(key, seconds)
+
     def retry(self, key: K, at_least: float = 0.0) -> float:
         """After a failure: come back later, and later each time. Returns the seconds."""
         failures = self._failures.get(key, 0)
@@ -92,9 +99,7 @@ class WorkQueue(Generic[K]):
     def forget(self, key: K) -> None:
         """The object is gone: no appointment, no history."""
         self._failures.pop(key, None)
-        handle = self._later.pop(key, None)
-        if handle is not None:
-            handle.cancel()
+        self._cancel(key)
 
     async def get(self) -> K:
         """The next key; it is the caller's until ``done``."""
@@ -132,6 +137,11 @@ class WorkQueue(Generic[K]):
         self._since.clear()
         while self._takers:
             self._wake_one()
+
+    def _cancel(self, key: K) -> None:
+        handle = self._later.pop(key, None)
+        if handle is not None:
+            handle.cancel()
 
     def _due(self, key: K) -> None:
         self._later.pop(key, None)
