@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from heliostat.runtime.lease_decisions import (
@@ -127,7 +127,7 @@ def test_nobody_begins_or_renews_in_doubt(seen: Seen | None, me: Standing, now: 
         assert seen.is_current
         assert seen.record == OURS
         assert me.renewed_at is not None
-        assert now - me.renewed_at < SETTINGS.renew_deadline_seconds
+        assert now < me.renewed_at + SETTINGS.renew_deadline_seconds
 
 
 @given(SIGHTS, STANDINGS, MOMENTS)
@@ -137,9 +137,14 @@ def test_nobody_takes_a_lease_that_others_may_believe_to_hold(seen: Seen | None,
         assert seen is not None
         assert seen.is_current
         others = seen.record is not None and seen.record.holder == "other"
-        assert not others or now - seen.changed_at >= SETTINGS.lease_seconds
+        assert not others or now >= seen.changed_at + SETTINGS.lease_seconds
 
 
+@example(  # the deadline as a sum is now, as a difference it is not
+    Seen(THEIRS, 60.01813262746584, is_current=False),
+    Standing(not_before=68.01813262746583, renewed_at=57.51813262746584, leads_from=61.51813262746584),
+    67.51813262746583,
+)
 @given(SIGHTS, STANDINGS, MOMENTS)
 def test_every_pause_passes_some_time(seen: Seen | None, me: Standing, now: float) -> None:
     verdict = decide(seen, me, now, SETTINGS)

@@ -149,7 +149,7 @@ TABLE: Final[dict[tuple[Sight, bool], Move]] = {
 
 
 def decide(seen: Seen | None, me: Standing, now: float, settings: LeaseSettings) -> Verdict:
-    if me.renewed_at is not None and now - me.renewed_at >= settings.renew_deadline_seconds:
+    if me.renewed_at is not None and now >= _lost_at(me.renewed_at, settings):
         return Lost(f"the lease was not renewed for {now - me.renewed_at:.1f} s")
     sight = classify(seen, now, settings)
     move = TABLE[sight, me.renewed_at is not None]
@@ -195,10 +195,15 @@ def _may_begin(me: Standing, sight: Sight, now: float) -> bool:
     return sight is Sight.OURS and not me.is_leading and me.renewed_at is not None and now >= me.leads_from
 
 
+def _lost_at(renewed_at: float, settings: LeaseSettings) -> float:
+    """One sum for the decision and the appointment: two that round differently would pause for nothing, for ever."""
+    return renewed_at + settings.renew_deadline_seconds
+
+
 def _appointments(seen: Seen | None, me: Standing, move: Move, settings: LeaseSettings) -> list[float]:
     appointments = [me.not_before]
     if me.renewed_at is not None:
-        appointments.append(me.renewed_at + settings.renew_deadline_seconds)
+        appointments.append(_lost_at(me.renewed_at, settings))
         if not me.is_leading and move is Move.RENEW:
             appointments.append(me.leads_from)
     if move is Move.WATCH and seen is not None:
