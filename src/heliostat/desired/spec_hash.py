@@ -48,18 +48,24 @@ def hash_spec(spec: RayClusterSpec, *, mute_suspend: bool = False) -> str:
 
 
 def _canonical(value: Any) -> Any:
-    if isinstance(value, dict):
-        items = ((key, _canonical_entry(key, item)) for key, item in sorted(value.items()))
-        return {key: item for key, item in items if item is not None and item != {} and item != []}
     if isinstance(value, list):
         return [_canonical(item) for item in value]
-    return value
+    if not isinstance(value, dict):
+        return value
+    canonical: JsonObject = {}
+    for key in sorted(value):
+        item = value[key]
+        if isinstance(item, dict):
+            item = _canonical_quantities(item) if key in _QUANTITY_MAPS else _canonical(item)
+        elif isinstance(item, list):
+            item = _canonical(item)
+        if item is not None and item != {} and item != []:
+            canonical[key] = item
+    return canonical
 
 
-def _canonical_entry(key: str, value: Any) -> Any:
-    if key in _QUANTITY_MAPS and isinstance(value, dict):
-        return {name: _canonical_quantity(value[name]) for name in sorted(value)}
-    return _canonical(value)
+def _canonical_quantities(quantities: JsonObject) -> JsonObject:
+    return {name: _canonical_quantity(quantities[name]) for name in sorted(quantities)}
 
 
 def _canonical_quantity(value: Any) -> Any:

@@ -10,6 +10,7 @@ that only the executor fills.
 """
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any, TypeAlias
 
 from msgspec import Struct
@@ -79,13 +80,13 @@ class Report(Struct, frozen=True):
 SILENT = Report()
 
 
-class Create(Struct, frozen=True):
+class Create(Struct, frozen=True, dict=True):
     object: JsonObject
     because: str
     report: Report = SILENT
     exists_is_fine: bool = True  # the same view gives the same names, so a repeated create collides harmlessly
 
-    @property
+    @cached_property
     def ref(self) -> Ref:
         return ref_of(self.object)
 

@@ -63,7 +63,8 @@ class Limiter:
         sample = Sample(ticket.lane, ticket.started, self._clock(), ticket.in_flight, verdict)
         self._state = decide_limit(self._state, sample)
         self._in_flight -= 1
-        self._admit()
+        if self.waiting:
+            self._admit()
 
     async def _wait(self, line: deque[asyncio.Future[None]]) -> None:
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()

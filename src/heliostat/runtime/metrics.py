@@ -69,10 +69,10 @@ class _Metric(ABC):
             raise MetricError(f"{self.name} has the labels {self.labels}, not {len(values)} of them")
 
     def _admit(self, values: Labels, known: Mapping[Labels, object]) -> Labels:
-        """The series to write to."""
+        """The series to write to, for labels that may be new."""
+        self._check(values)
         if values in known:
             return values
-        self._check(values)
         return values if len(known) < MOST_SERIES else (OTHER,) * len(values)
 
 
@@ -88,8 +88,11 @@ class _Plain(_Metric):
 
     def _add(self, labels: Labels, by: float) -> None:
         with self._changing:
-            series = self._admit(labels, self._values)
-            self._values[series] = self._values.get(series, 0.0) + by
+            if labels in self._values:
+                self._values[labels] += by
+            else:
+                series = self._admit(labels, self._values)
+                self._values[series] = self._values.get(series, 0.0) + by
 
     def _render_samples(self) -> Iterator[str]:
         with self._changing:
@@ -137,6 +140,16 @@ class Readout(_Metric):
             yield _sample(self.name, zip(self.labels, labels, strict=True), value)
 
 
+class _Observed:
+    """One series of a histogram."""
+
+    __slots__ = ("counts", "total")
+
+    def __init__(self, limits: tuple[float, ...]) -> None:
+        self.counts = [0] * (len(limits) + 1)
+        self.total = 0.0
+
+
 class Histogram(_Metric):
     type = "histogram"
 
@@ -145,30 +158,27 @@ class Histogram(_Metric):
         if not buckets or sorted(set(buckets)) != list(buckets):
             raise MetricError(f"{name}: the limits of buckets must rise")
         self._limits = buckets
-        self._counts: dict[Labels, list[int]] = {}
-        self._sums: dict[Labels, float] = {}
+        self._series: dict[Labels, _Observed] = {}
         if not self.labels:
-            self._counts[()], self._sums[()] = self._empty(), 0.0
+            self._series[()] = _Observed(self._limits)
 
     def observe(self, value: float, *labels: str) -> None:
         bucket = bisect_left(self._limits, value)
         with self._changing:
-            series = self._admit(labels, self._counts)
-            counts = self._counts.get(series)
-            if counts is None:
-                counts = self._counts[series] = self._empty()
-            counts[bucket] += 1
-            self._sums[series] = self._sums.get(series, 0.0) + value
+            series = self._series.get(labels) or self._begin(labels)
+            series.counts[bucket] += 1
+            series.total += value
 
     def count(self, *labels: str) -> int:
-        return sum(self._counts.get(labels, ()))
+        series = self._series.get(labels)
+        return sum(series.counts) if series is not None else 0
 
-    def _empty(self) -> list[int]:
-        return [0] * (len(self._limits) + 1)
+    def _begin(self, labels: Labels) -> "_Observed":
+        return self._series.setdefault(self._admit(labels, self._series), _Observed(self._limits))
 
     def _render_samples(self) -> Iterator[str]:
         with self._changing:
-            samples = [(labels, list(counts), self._sums[labels]) for labels, counts in self._counts.items()]
+            samples = [(labels, list(series.counts), series.total) for labels, series in self._series.items()]
         for labels, counts, total in samples:
             pairs = list(zip(self.labels, labels, strict=True))
             below = 0
