@@ -88,6 +88,15 @@ def test_a_subject_that_floods_is_limited_and_others_are_not() -> None:
     assert book.note("job", POD, notes[0], at(52)) is not None  # a repetition takes nothing from the bucket
 
 
+def test_what_happens_often_does_not_silence_what_happens_for_another_reason() -> None:
+    book = EventBook(SETTINGS)
+    for number in range(10):
+        book.note("job", POD, Event("Normal", "Created", "Create", f"created {number}"), at(0))
+    assert book.note("job", POD, Event("Normal", "Created", "Create", "created one more"), at(1)) is None
+    assert book.note("job", POD, Event("Warning", "FailedToCreate", "Create", "exceeded quota"), at(1)) is not None
+    assert book.note("job", POD, Event("Warning", "Created", "Create", "created, but"), at(1)) is not None
+
+
 @given(st.lists(st.tuples(st.sampled_from("abcdefghijkl"), st.sampled_from("xyz"), st.floats(0, 60)), max_size=60))
 def test_memory_is_bounded_and_no_event_about_a_quiet_subject_is_lost(happened: list[tuple[str, str, float]]) -> None:
     book = EventBook(SETTINGS)

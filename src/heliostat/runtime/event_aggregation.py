@@ -2,8 +2,9 @@
 
 Rules: events are the same when subject, type, reason, action, note and controller are; the same one again within
 ``series_seconds`` of the last time belongs to its series, whose count is written at most every ``refresh_seconds``, so
-a plan that repeats itself is told once; each subject has a bucket of new events that refills slowly. Everything here is
-bounded, and nothing here knows a clock or the API.
+a plan that repeats itself is told once; each subject has a bucket of new events for each reason that refills slowly, so
+a hundred Pods that came up do not silence the one that could not. Everything here is bounded, and nothing here knows a
+clock or the API.
 """
 
 import hashlib
@@ -29,7 +30,7 @@ _SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 class EventSettings(Struct, frozen=True, kw_only=True):
     series_seconds: float = 360.0
     refresh_seconds: float = 60.0
-    burst: int = 25  # new events about one subject at once
+    burst: int = 25  # new events about one subject for one reason at once
     refill_seconds: float = 300.0  # until it may have one more
     most_series: int = 4096  # remembered; the one not seen for longest is forgotten
     most_waiting: int = 1000  # to be written
@@ -56,13 +57,14 @@ class Series:
 
 
 Identity: TypeAlias = tuple[str, str, str, Event]
+Bucket: TypeAlias = tuple[str, str, str, str]
 
 
 class EventBook:
     def __init__(self, settings: EventSettings) -> None:
         self._settings = settings
         self._series: dict[Identity, Series] = {}  # the one seen last comes last
-        self._buckets: dict[tuple[str, str], tuple[float, float]] = {}  # tokens, and when they were counted
+        self._buckets: dict[Bucket, tuple[float, float]] = {}  # tokens, and when they were counted
 
     def __len__(self) -> int:
         return len(self._series)
@@ -74,7 +76,7 @@ class EventBook:
         if series is not None and now.monotonic - series.last.monotonic < self._settings.series_seconds:
             series.count += 1
             series.last = now
-        elif self._take_token((controller, subject.uid or str(subject.ref)), now.monotonic):
+        elif self._take_token((controller, subject.uid or str(subject.ref), event.type, event.reason), now.monotonic):
             series = Series(controller, subject, event, now)
         else:
             return None
@@ -102,7 +104,7 @@ class EventBook:
             return False
         return is_last_chance or now - series.told_at >= self._settings.refresh_seconds
 
-    def _take_token(self, bucket: tuple[str, str], now: float) -> bool:
+    def _take_token(self, bucket: Bucket, now: float) -> bool:
         settings = self._settings
         tokens, counted_at = self._buckets.pop(bucket, (float(settings.burst), now))
         tokens = min(settings.burst, tokens + (now - counted_at) / settings.refill_seconds)
