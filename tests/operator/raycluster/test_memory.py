@@ -8,7 +8,7 @@ import pytest
 from heliostat.api.settings import Settings
 from heliostat.desired.model import DesiredCluster
 from heliostat.kube.objects import Key, Metadata
-from heliostat.kube.plan import Create, Delete, Plan, Ref, Stage, WriteStatus
+from heliostat.kube.plan import Create, Delete, Patch, Plan, Ref, Stage, WriteStatus
 from heliostat.operator.kinds import WholeObject
 from heliostat.operator.raycluster.memory import Memory, failure_of
 from heliostat.operator.raycluster.understanding import work_out
@@ -58,6 +58,29 @@ def desired(*groups: str) -> DesiredCluster:
 )  # fmt: skip
 def test_which_failure_is_told(outcome: Outcome, told: Failure | None) -> None:
     assert failure_of(outcome) == told
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        Create({"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": {"name": "n"}}, "Missing"),
+        Create({"apiVersion": "cert-manager.io/v1", "kind": "Issuer", "metadata": {"name": "i"}}, "Missing"),
+        Patch(Ref("cert-manager.io/v1", "Certificate", "ns", "c"), "u", "1", {}, "Drifted"),
+        Patch(Ref("v1", "Secret", "ns", "s"), "u", "1", {}, "OwnerChanged"),
+    ],
+)
+def test_what_fails_beside_the_cluster_hinders_and_makes_it_no_less_ready(action: Create | Patch) -> None:
+    memory = Memory()
+    memory.facts(KEY, "u", "1", None)
+    assert memory.ended(KEY, Outcome(failures=(FailedAction(action, FORBIDDEN),)))
+    facts = memory.facts(KEY, "u", "1", None)
+    assert facts.failure is None
+    assert [hindrance.reason for hindrance in facts.hindrances] == ["QuotaExceeded"]
+
+
+def test_a_secret_that_cannot_be_made_is_a_failure_of_the_cluster() -> None:
+    secret = Create({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}}, "Missing")
+    assert failure_of(Outcome(failures=(FailedAction(secret, FORBIDDEN),))) == Failure("", "exceeded quota")
 
 
 def test_a_failure_stays_until_a_plan_succeeds_and_each_change_is_news() -> None:

@@ -6,7 +6,7 @@ import msgspec
 from msgspec.structs import replace
 
 from heliostat.api.settings import Settings
-from heliostat.kube.objects import Metadata
+from heliostat.kube.objects import Key, Metadata
 from heliostat.operator.kinds import WholeObject
 from heliostat.operator.raycluster.understanding import KEPT, Understanding, work_out
 from plan.worlds import cluster_tree, group
@@ -47,6 +47,21 @@ def test_only_so_many_are_kept() -> None:
     for number in range(1, KEPT + 1):
         understanding.understand(stored(SPEC, f"c{number}"))
     assert understanding.understand(stored(SPEC, "c0")).desired is not first.desired
+
+
+def test_another_cluster_under_the_same_name_owns_its_own_objects() -> None:
+    understanding = Understanding(Settings())
+    old = stored(SPEC)
+    new = replace(old, metadata=replace(old.metadata, uid="uid-of-the-new-one"))
+    first = understanding.understand(old)
+    assert understanding.understand(new).desired != first.desired
+
+
+def test_of_one_that_is_gone_nothing_is_kept() -> None:
+    understanding = Understanding(Settings())
+    first = understanding.understand(stored(SPEC))
+    understanding.forget(Key("ns", "demo"))
+    assert understanding.understand(stored(SPEC)).desired is not first.desired
 
 
 def test_a_refused_spec_has_a_reason_and_nothing_desired() -> None:

@@ -7,13 +7,16 @@ from msgspec import Struct, structs
 from heliostat.desired.model import DesiredCluster
 from heliostat.kube.jsontree import JsonObject
 from heliostat.kube.objects import Key
-from heliostat.kube.plan import Action, Create, Delete, Plan
+from heliostat.kube.plan import Action, Create, Delete, Effect, Patch, Plan
 from heliostat.operator.raycluster.hindrances import keep_words, list_hindrances
 from heliostat.plan.observed import Facts, Failure
 from heliostat.plan.status_pacing import pace_status
 from heliostat.runtime.errors import AmbiguousError, ConflictError, FencedError, ThrottledError
 from heliostat.runtime.outcome import Failure as FailedAction
 from heliostat.runtime.outcome import Outcome
+
+# What KubeRay keeps in controllers of their own: a cluster whose policies cannot be made is no less ready for that.
+_BESIDE = ("NetworkPolicy", "Issuer", "Certificate")
 
 
 class _Remembered(Struct):
@@ -88,7 +91,10 @@ def _pods_of(actions: Iterable[Action]) -> frozenset[str]:
 
 
 def failure_of(outcome: Outcome) -> Failure | None:
-    """The first failure that the status has a reason for, else the first; conflicts are no failures, only news."""
+    """The first failure that the status has a reason for, else the first; conflicts are no failures, only news.
+
+    What fails beside the cluster is told as a hindrance alone.
+    """
     chosen = _choose(outcome)
     return Failure(chosen.tag, str(chosen.error)) if chosen is not None else None
 
@@ -108,8 +114,17 @@ def _keep_words(known: Failure | None, kind: str, outcome: Outcome) -> Failure |
 
 
 def _choose(outcome: Outcome) -> FailedAction | None:
-    failures = [failure for failure in outcome.failures if is_worth_telling(failure.error)]
+    failures = [
+        failure for failure in outcome.failures if is_worth_telling(failure.error) and not _is_beside(failure.action)
+    ]
     return next((failure for failure in failures if failure.tag), failures[0] if failures else None)
+
+
+def _is_beside(action: Action) -> bool:
+    """Of the writes to Secrets only the one that hands a certificate's Secret to its certificate is a patch."""
+    if isinstance(action, Effect):
+        return False
+    return action.ref.kind in _BESIDE or (isinstance(action, Patch) and action.ref.kind == "Secret")
 
 
 def is_worth_telling(error: Exception) -> bool:

@@ -69,6 +69,7 @@ class RayClusterReconciler:
         if item is None:
             self._interests.forget(key)
             self._memory.forget(key)
+            self._understanding.forget(key)
             return None
         return subject_of(item, RAY_CLUSTER.api_version, RAY_CLUSTER.kind)
 

@@ -16,6 +16,7 @@ from heliostat.api.settings import Settings
 from heliostat.api.validation import cluster_problems, refusal
 from heliostat.desired.cluster import build_desired
 from heliostat.desired.model import DesiredCluster
+from heliostat.kube.objects import Key
 from heliostat.kube.problems import Problem
 from heliostat.operator.kinds import WholeObject
 
@@ -36,26 +37,31 @@ class Meaning(Struct, frozen=True):
 class Understanding:
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._kept: OrderedDict[str, tuple[WholeObject, Meaning]] = OrderedDict()
+        self._kept: OrderedDict[Key, tuple[WholeObject, Meaning]] = OrderedDict()
 
     def understand(self, item: WholeObject) -> Meaning:
-        known = self._kept.get(item.metadata.uid)
+        key = item.metadata.key
+        known = self._kept.get(key)
         if known is not None and _is_same(known[0], item):
-            self._kept.move_to_end(item.metadata.uid)
+            self._kept.move_to_end(key)
             return _with_metadata(known[1], item)
         meaning = work_out(item, self._settings)
-        self._kept[item.metadata.uid] = (item, meaning)
+        self._kept[key] = (item, meaning)
+        self._kept.move_to_end(key)
         if len(self._kept) > KEPT:
             self._kept.popitem(last=False)
         return meaning
 
-    def forget(self, uid: str) -> None:
-        self._kept.pop(uid, None)
+    def forget(self, key: Key) -> None:
+        self._kept.pop(key, None)
 
 
 def _is_same(known: WholeObject, item: WholeObject) -> bool:
+    """The uid, too: another cluster under the name of an old one owns other objects."""
     then, now = known.metadata, item.metadata
-    return then.labels == now.labels and then.annotations == now.annotations and known.spec == item.spec
+    if then.uid != now.uid or known.spec != item.spec:
+        return False
+    return then.labels == now.labels and then.annotations == now.annotations
 
 
 def _with_metadata(meaning: Meaning, item: WholeObject) -> Meaning:
