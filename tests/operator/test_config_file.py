@@ -29,6 +29,9 @@ def test_a_null_is_as_good_as_nothing() -> None:
         ({"headSidecarContainers": {}}, "headSidecarContainers must be a list, got a map"),
         ({"headSidecarContainers": ["a"]}, r"headSidecarContainers\[0\] must be a map, got a text"),
         ({"defaultPodLabels": {"a": 1}}, r"defaultPodLabels.* must be a text, got a whole number"),
+        ({"headSidecarContainers": [{"name": "a", "image": 7}]}, r"headSidecarContainers\[0\].image.* a string"),
+        ({"workerSidecarContainers": [{"image": "a"}]}, r"workerSidecarContainers\[0\].name: .*required"),
+        ({"defaultContainerEnvs": [{"name": "A", "value": 5}]}, r"defaultContainerEnvs\[0\].value.* a string"),
         ({"kind": "Deployment"}, "is a Deployment of config.ray.io/v1alpha1; it must be a Configuration"),
         ({"apiVersion": "config.ray.io/v2"}, "is a Configuration of config.ray.io/v2; it must be"),
     ],
@@ -43,6 +46,7 @@ def test_a_wrong_type_is_named_with_what_the_field_takes(tree: dict[str, Any], w
     [
         ({"watchNamespaces": "a"}, "watchNamespaces is not known and does not count; did you mean watchNamespace?"),
         ({"somethingElse": 1}, "somethingElse is not known and does not count"),
+        ({"headSidecarContainers": [{"name": "a", "imag": "b"}]}, r"headSidecarContainers[0].imag: "),
         ({"logFileEncoder": "json"}, "use the flag --log-file-encoder"),
         ({"deleteRayJobAfterJobFinishes": True}, "environment variable DELETE_RAYJOB_CR_AFTER_JOB_FINISHES"),
     ],

@@ -63,6 +63,13 @@ def test_feature_gates() -> None:
     assert not any(parse_feature_gates("AllBeta=false").values())
 
 
+@pytest.mark.parametrize("text", ["RayCronJob=false,AllAlpha=true", "AllAlpha=true,RayCronJob=false"])
+def test_a_gate_that_is_named_is_as_named_wherever_its_stage_stands(text: str) -> None:
+    gates = parse_feature_gates(text)
+    assert not gates["RayCronJob"]
+    assert gates["RayClusterMTLS"]
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

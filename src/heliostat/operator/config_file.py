@@ -1,18 +1,22 @@
 """The file behind ``--config``: ``config.ray.io/v1alpha1``, kind ``Configuration``, in YAML or JSON (operator.md §2).
 
 Rules: a field that is absent or null has its default; a value of the wrong type is a ``UsageError`` that names the
-field and what it takes; a field that nobody knows is a warning with the nearest name. Pure: the tree comes in.
+field and what it takes, also inside containers and variables; a field that nobody knows is a warning with the nearest
+name. Pure: the tree comes in.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
 from msgspec import Struct, structs
 
+from heliostat.kube.core_schema import template_definition
 from heliostat.kube.jsontree import JsonObject
 from heliostat.kube.nearest import nearest_name
+from heliostat.kube.problems import Problem
+from heliostat.kube.schema import check
 from heliostat.operator.usage_error import UsageError
 
 API_VERSION, KIND = "config.ray.io/v1alpha1", "Configuration"
@@ -48,6 +52,11 @@ class Configuration(Struct, frozen=True, kw_only=True, rename="camel"):
 
 UNUSED = ("logFileEncoder", "logStdoutEncoder", "deleteRayJobAfterJobFinishes")
 _FIELDS = tuple(field.encode_name for field in structs.fields(Configuration))
+_EMBEDDED = {  # what the API server would refuse in every Pod
+    "headSidecarContainers": "core.v1.Container",
+    "workerSidecarContainers": "core.v1.Container",
+    "defaultContainerEnvs": "core.v1.EnvVar",
+}
 _METADATA = "metadata"  # a Configuration may have it, as every object may
 _MISMATCH = re.compile(r"Expected `([^`]+)`, got `([^`]+)`(?: - at `\$\.?([^`]*)`)?")
 _WORDS = {
@@ -71,12 +80,23 @@ def decode_configuration(tree: Mapping[str, Any]) -> Configuration:
     if (configuration.api_version, configuration.kind) != (API_VERSION, KIND):
         found = f"{configuration.kind} of {configuration.api_version}"
         raise UsageError(f"the configuration is a {found}; it must be a {KIND} of {API_VERSION}")
+    for problem in _embedded_problems(given):
+        if problem.severity == "error":
+            raise UsageError(f"the configuration's {problem}; {problem.fix}")
     return configuration
 
 
 def list_warnings(tree: Mapping[str, Any]) -> list[str]:
     """What was written and does not count."""
-    return [*_unknown_fields(tree), *(_unused(name) for name in UNUSED if tree.get(name) is not None)]
+    inside = [f"the configuration's {problem}; {problem.fix}" for problem in _embedded_problems(tree)]
+    return [*_unknown_fields(tree), *inside, *(_unused(name) for name in UNUSED if tree.get(name) is not None)]
+
+
+def _embedded_problems(tree: Mapping[str, Any]) -> Iterator[Problem]:
+    """Errors, and warnings about what nobody knows there."""
+    for field, definition in _EMBEDDED.items():
+        schema = {"type": "array", "items": {"$ref": definition}}
+        yield from check(tree.get(field) or [], schema, (field,), template_definition)
 
 
 def _unknown_fields(tree: Mapping[str, Any]) -> list[str]:

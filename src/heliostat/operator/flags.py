@@ -109,21 +109,23 @@ def _parse_value(name: str, kind: Any, text: str) -> Any:
 
 
 def parse_feature_gates(text: str) -> dict[str, bool]:
-    gates = default_gates()
+    """A gate that is named has what was said of it; AllAlpha and AllBeta are for the others, wherever they stand."""
+    stages: dict[str, bool] = {}
+    named: dict[str, bool] = {}
     for entry in filter(None, text.split(",")):
         name, separator, value = (part.strip() for part in entry.partition("="))
         if not separator or value not in _TRUE + _FALSE:
             raise UsageError(f"the feature gate {entry!r} must read {name}=true or {name}=false")
         if name in ("AllAlpha", "AllBeta"):
-            stage = name.removeprefix("All")
-            gates |= {gate: value in _TRUE for gate, (_default, its_stage) in GATES.items() if its_stage == stage}
+            stages[name.removeprefix("All")] = value in _TRUE
         elif name in GATES:
-            gates[name] = value in _TRUE
+            named[name] = value in _TRUE
         else:
             known = nearest_name(name, GATES)
             hint = f"did you mean {known}?" if known else f"known are {', '.join(GATES)}"
             raise UsageError(f"unknown feature gate {name!r}; {hint}")
-    return gates
+    by_stage = {gate: stages[stage] for gate, (_default, stage) in GATES.items() if stage in stages}
+    return default_gates() | by_stage | named
 
 
 def build_settings(
