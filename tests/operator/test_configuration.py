@@ -23,7 +23,7 @@ def test_without_anything_the_defaults_are_kuberays() -> None:
     told = process()
     assert (told.metrics_at, told.probes_at) == (ListenAddress("", 8080), ListenAddress("", 8082))
     assert (told.has_election, told.lease_namespace, told.namespaces) == (True, "", ())
-    assert (told.qps, told.burst, told.uses_proxy, told.has_kuberay_metrics) == (100, 200, False, False)
+    assert (told.qps, told.burst, told.uses_proxy, told.has_kuberay_metrics) == (None, 200, False, False)
     assert (told.log.level, told.log.format, told.log.file, told.log.file_format) == ("info", "auto", "", "json")
     assert told.warnings == ()
 
@@ -133,7 +133,6 @@ def test_an_empty_address_in_the_file_has_its_default() -> None:
 @pytest.mark.parametrize(
     ("arguments", "environment", "words"),
     [
-        (["--qps=10"], {}, "--qps and --burst have no effect"),
         (["--forced-cluster-upgrade"], {}, "--forced-cluster-upgrade is deprecated and has no effect"),
         (["--enable-batch-scheduler"], {}, "use --batch-scheduler=volcano"),
         ([], {"ENABLE_WEBHOOKS": "true"}, "ENABLE_WEBHOOKS has no effect"),
@@ -142,6 +141,26 @@ def test_an_empty_address_in_the_file_has_its_default() -> None:
 def test_what_does_not_count_is_a_warning(arguments: list[str], environment: dict[str, str], words: str) -> None:
     (warning,) = process(*arguments, environment=environment).warnings
     assert words in warning
+
+
+@pytest.mark.parametrize(
+    ("arguments", "qps"),
+    [
+        ([], None),
+        (["--qps=100", "--burst=200"], None),
+        (["--qps=0"], None),
+        (["--qps=-1", "--burst=5"], None),
+        (["--qps=10"], 10.0),
+        (["--burst=20"], 100.0),
+    ],
+)
+def test_a_rate_counts_unless_it_is_kuberays_default(arguments: list[str], qps: float | None) -> None:
+    assert process(*arguments).qps == qps
+
+
+def test_a_rate_that_is_no_number_is_refused() -> None:
+    with pytest.raises(UsageError, match="--qps: nan"):
+        process("--qps=nan")
 
 
 @pytest.mark.parametrize(("text", "expected"), [("TRUE", True), ("1", False), ("", False)])

@@ -201,6 +201,8 @@ def _operator_options(told: OperatorProcess, settings: Settings) -> OperatorOpti
         namespaces=told.namespaces,
         instance=f"heliostat-{socket.gethostname()}",
         request_seconds=told.request_seconds,
+        qps=told.qps,
+        burst=told.burst,
         has_kuberay_metrics=told.has_kuberay_metrics,
         host=HostSettings(
             workers=told.concurrency,

@@ -5,6 +5,7 @@ always do. Whatever cannot be meant is a ``UsageError``; whatever does not count
 and where the process runs is not known yet.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -65,7 +66,7 @@ class OperatorProcess(Struct, frozen=True, kw_only=True):
     turn_file: str  # empty: none
     namespaces: tuple[str, ...]  # empty: all of them
     concurrency: int
-    qps: float
+    qps: float | None  # None: no limit but the server's own
     burst: int
     uses_proxy: bool  # talks to Ray through the API server
     has_kuberay_metrics: bool
@@ -122,7 +123,7 @@ def build_process(
         turn_file=flags.turn_file,
         namespaces=parse_namespaces(flags.watch_namespace),
         concurrency=_concurrency(flags.reconcile_concurrency),
-        qps=flags.qps,
+        qps=_qps(flags),
         burst=flags.burst,
         uses_proxy=flags.use_kubernetes_proxy,
         has_kuberay_metrics=flags.enable_metrics,
@@ -131,7 +132,7 @@ def build_process(
         log=_build_log_options(flags),
         kubeconfig=flags.kubeconfig,
         context=flags.context,
-        warnings=(*warnings, *_list_limits(flags)),
+        warnings=tuple(warnings),
     )
 
 
@@ -179,13 +180,21 @@ def _list_deprecated(flags: ProcessFlags) -> list[str]:
 def _list_environment(environment: Mapping[str, str]) -> list[str]:
     if environment.get("ENABLE_WEBHOOKS") != "true":
         return []
-    return ["ENABLE_WEBHOOKS has no effect: no webhooks are served, and names are checked by the operator"]
+    found = "ENABLE_WEBHOOKS has no effect: no webhooks are served, and what they check is checked by the operator"
+    fix = "delete KubeRay's ValidatingWebhookConfiguration, or the API server refuses every ray.io object"
+    return [f"{found}; {fix}"]
 
 
-def _list_limits(flags: ProcessFlags) -> list[str]:
-    if (flags.qps, flags.burst) == (OperatorFlags().qps, OperatorFlags().burst):
-        return []
-    return ["--qps and --burst have no effect: requests are limited by how well the API server keeps up"]
+def _qps(flags: ProcessFlags) -> float | None:
+    """Differs from KubeRay: qps. Its defaults are in every copied Deployment and nobody's wish; others are one."""
+    usual = OperatorFlags()
+    if math.isnan(flags.qps):
+        raise UsageError(
+            "--qps: nan is no number of requests; leave it out for as many as the API server keeps up with"
+        )
+    if flags.qps <= 0 or (flags.qps, flags.burst) == (usual.qps, usual.burst):
+        return None
+    return flags.qps
 
 
 def _concurrency(number: int) -> int:

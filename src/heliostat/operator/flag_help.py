@@ -27,8 +27,8 @@ FLAG_SENTENCES: dict[str, str] = {
     "use-kubernetes-proxy": "talk to Ray through the API server's proxy",
     "feature-gates": "Name=true,Other=false",
     "enable-metrics": "also tell KubeRay's own metrics (kuberay_*)",
-    "qps": "accepted, has no effect: requests are limited by how well the API server keeps up",
-    "burst": "accepted, has no effect",
+    "qps": "at most so many requests a second; at 100 with a burst of 200 as many as the API server keeps up with",
+    "burst": "with --qps: so many at once",
     "kubeconfig": "how to reach the API server (KUBECONFIG, the cluster that this runs in, or ~/.kube/config)",
     "zap-devel": "log from level debug on",
     "zap-encoder": "accepted, has no effect",
@@ -55,7 +55,7 @@ VARIABLE_SENTENCES: dict[str, str] = {  # beside the switches, which `flags` rea
     "RAYJOB_STATUS_CHECK_TIMEOUT_SECONDS": "how long a dashboard may not answer (300)",
     "RAYJOB_DEPLOYMENT_STATUS_TRANSITION_GRACE_PERIOD_SECONDS": "how long the submitter may lag behind its job (300)",
     "USE_INGRESS_ON_OPENSHIFT": "true: an Ingress in the place of a Route on OpenShift",
-    "ENABLE_WEBHOOKS": "accepted, has no effect: no webhooks are served, and names are checked by the operator",
+    "ENABLE_WEBHOOKS": "accepted, has no effect: no webhooks are served; delete KubeRay's webhook configuration",
 }
 
 _WIDTH, _INDENT = 100, " " * 8

@@ -17,5 +17,7 @@ class OperatorOptions(Struct, frozen=True, kw_only=True):
     namespaces: tuple[str, ...] = ()  # empty: all
     instance: str = "heliostat"  # who reports the events
     request_seconds: float = 4.0
+    qps: float | None = None  # requests a second that somebody allows; None: as many as the server keeps up with
+    burst: int = 1
     has_kuberay_metrics: bool = False  # a series for each object, under KubeRay's names
     host: HostSettings = HostSettings(workers=WORKERS, parallel_writes=PARALLEL_WRITES, short_plan=SHORT_PLAN)

@@ -11,6 +11,7 @@ from heliostat.operator.raycluster.reconciler import RayClusterReconciler
 from heliostat.runtime.client import Fence
 from heliostat.runtime.loop_metrics import LoopMetrics
 from heliostat.runtime.program import Clocks, Program
+from heliostat.runtime.rate import Rate
 from heliostat.runtime.transport import Transport
 
 
@@ -33,6 +34,7 @@ class RayOperator:
             types=ResourceTypes(TYPES),
             settings=options.host,
             request_seconds=options.request_seconds,
+            rate=Rate(options.qps, options.burst) if options.qps is not None else None,
             metrics=metrics,
             fence=fence,
             clocks=clocks,

@@ -2,7 +2,8 @@
 
 Rules: every request passes the limiter and is counted by ``observe``; the fence is asked immediately before every
 sending of a write, after all waiting; a request is tried again only inside its own deadline and only when that cannot
-do anything twice (``retries``). Answers are bytes; everything else is an error of ``errors``. Nothing is cached here.
+do anything twice (``retries``). Where a ``rate`` is set, a request waits for its moment before its deadline begins.
+Answers are bytes; everything else is an error of ``errors``. Nothing is cached here.
 """
 
 import asyncio
@@ -18,6 +19,7 @@ from heliostat.runtime.calls import Selection
 from heliostat.runtime.errors import AmbiguousError, ApiError, UnavailableError, error_of
 from heliostat.runtime.limit import Lane, Verdict
 from heliostat.runtime.limiter import Limiter, Ticket
+from heliostat.runtime.rate import Rate
 from heliostat.runtime.retries import decide_retry
 from heliostat.runtime.transport import Call, Chunks, Reply, Transport
 
@@ -55,6 +57,7 @@ class _Purpose(Struct, frozen=True):
     resource: str
     lane: Lane
     is_retry: bool = False
+    asked: float | None = None  # when it began to wait for its moment
 
 
 class Client:
@@ -66,6 +69,7 @@ class Client:
         *,
         clock: Callable[[], float],
         limiter: Limiter | None = None,
+        rate: Rate | None = None,
         request_seconds: float = 5.0,
         fence: Fence | None = None,
         observe: Observe | None = None,
@@ -73,6 +77,7 @@ class Client:
     ) -> None:
         self.request_seconds = request_seconds
         self.limiter = limiter or Limiter(clock)
+        self._rate = rate
         self._transport = transport
         self._clock = clock
         self._fence = fence
@@ -123,8 +128,10 @@ class Client:
             initial_events=initial_events,
             timeout_seconds=timeout_seconds,
         )
+        purpose = _Purpose("watch", str(resource), Lane.LIST, asked=self._clock())
+        await self._wait_for_moment()
         deadline = self._clock() + self.request_seconds
-        answer = await self._attempt(call, _Purpose("watch", str(resource), Lane.LIST), deadline, self._transport.open)
+        answer = await self._attempt(call, purpose, deadline, self._transport.open)
         if isinstance(answer, Reply):
             raise error_of(answer.status, answer.body, answer.retry_after)
         return answer
@@ -184,7 +191,14 @@ class Client:
     async def _write(self, verb: str, resource: ResourceType, call: Call) -> bytes:
         return await self._carry_out(call, _Purpose(verb, str(resource), Lane.WRITE))
 
+    async def _wait_for_moment(self) -> None:
+        if self._rate is not None:
+            await asyncio.sleep(self._rate.reserve(self._clock()))
+
     async def _carry_out(self, call: Call, purpose: _Purpose) -> bytes:
+        if self._rate is not None:
+            purpose = structs.replace(purpose, asked=self._clock())
+            await self._wait_for_moment()
         deadline = self._clock() + self.request_seconds
         tries = 0
         while True:
@@ -192,15 +206,19 @@ class Client:
             try:
                 return _body_of(await self._attempt(call, purpose, deadline, self._transport.send))
             except ApiError as error:
+                if isinstance(error, AmbiguousError):
+                    error.lands_before = deadline
                 left = deadline - self._clock()
                 pause = decide_retry(error, is_write=call.is_write, tries=tries, seconds_left=left)
                 if pause is None:
                     raise
-            purpose = structs.replace(purpose, is_retry=True)
+            purpose = structs.replace(purpose, is_retry=True, asked=None)
+            if self._rate is not None:
+                self._rate.reserve(self._clock())  # its deadline lets it wait for nobody, but it counts
             await asyncio.sleep(pause)
 
     async def _attempt(self, call: Call, purpose: _Purpose, deadline: float, send: _Send[A]) -> A:
-        asked = self._clock()
+        asked = purpose.asked if purpose.asked is not None else self._clock()
         ticket = await self._enter(call, purpose.lane, deadline)
         outcome, verdict, received = "Cancelled", Verdict.UNKNOWN, 0
         try:

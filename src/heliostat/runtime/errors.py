@@ -36,6 +36,8 @@ class ThrottledError(UnavailableError):
 class AmbiguousError(ApiError):
     """Sent, and no answer came: only a fresh read can tell whether it was carried out."""
 
+    lands_before: float = 0.0  # the moment, on the client's clock, after which it cannot be carried out any more
+
 
 class FencedError(ApiError):
     """Not sent: we may no longer be the leader."""

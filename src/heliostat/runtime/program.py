@@ -21,6 +21,7 @@ from heliostat.runtime.host import Host, HostSettings, Surroundings
 from heliostat.runtime.host_metrics import declare_host_metrics
 from heliostat.runtime.loop_metrics import LoopMetrics
 from heliostat.runtime.metrics import Registry
+from heliostat.runtime.rate import Rate
 from heliostat.runtime.transport import Transport
 
 FLUSH_SECONDS = 2.0
@@ -47,6 +48,7 @@ class Program:
         types: ResourceTypes | None = None,
         settings: HostSettings | None = None,
         request_seconds: float = 4.0,
+        rate: Rate | None = None,
         metrics: LoopMetrics | None = None,
         fence: Fence | None = None,
         clocks: Clocks | None = None,
@@ -55,7 +57,12 @@ class Program:
         clock = asyncio.get_running_loop().time
         self.metrics = metrics or LoopMetrics(Registry())
         self.client = Client(
-            transport, clock=clock, request_seconds=request_seconds, fence=fence, observe=self.metrics.exchanged
+            transport,
+            clock=clock,
+            rate=rate,
+            request_seconds=request_seconds,
+            fence=fence,
+            observe=self.metrics.exchanged,
         )
         self._events = EventWriter(
             self.client,

@@ -169,10 +169,13 @@ class Writing:
 
     async def _guard(self, subject: str, ref: Ref, uid: str, call: Awaitable[bytes]) -> bytes:
         """Notes a doubt when the call ends without telling what became of it, cancelled ones included."""
-        lands_before = asyncio.get_running_loop().time() + self._client.request_seconds
+        clock = asyncio.get_running_loop().time
+        begun = clock()
         try:
             return await call
-        except (AmbiguousError, asyncio.CancelledError):
+        except (AmbiguousError, asyncio.CancelledError) as error:
+            told = error.lands_before if isinstance(error, AmbiguousError) else clock() + self._client.request_seconds
+            lands_before = max(told, begun + self._client.request_seconds)
             self._freshness.doubt(subject, Unsettled(ref, uid, lands_before))
             raise
 
