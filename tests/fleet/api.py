@@ -71,6 +71,7 @@ async def watched_fleet(address: str, kubeconfig: Path) -> AsyncIterator[FleetAp
         watches = [asyncio.create_task(api.watch(path)) for path in (CLUSTERS, PODS, SERVICES)]
         try:
             yield api
+            assert not any(watch.done() for watch in watches), "a watch has ended, and with it the history"
         finally:
             for watch in watches:
                 watch.cancel()

@@ -156,6 +156,16 @@ def flow(*writes: Tree, changes: tuple[Tree, ...] = (), reasons: tuple[str, ...]
     return {"steps": [step], "final_status": []}
 
 
+def create(resource: str, name: str, **metadata: Any) -> tuple[Tree, Write]:
+    """As recorded, and as we do it."""
+    found = {"name": name, "namespace": "NAMESPACE", "labels": {"ray.io/group": "g"}} | metadata
+    kind = {"pods": "Pod", "services": "Service"}[resource]
+    whole = {"apiVersion": "v1", "kind": kind, "metadata": found}
+    recorded = {"verb": "create", "resource": resource, "name": name}
+    own = write("create", resource, whole | {"metadata": found | {"namespace": "ns"}}, name="")
+    return recorded | {"object": found if kind == "Pod" else whole}, own
+
+
 def life(*writes: Write, reasons: tuple[str, ...] = (), last: Tree | None = None) -> Lived:
     pods = [{"metadata": {"name": f"rc-{group}-x", "labels": {"ray.io/group": group}}} for group in ("g", "headgroup")]
     return Lived([list(writes)], [pods], [{"reason": reason} for reason in reasons], last)
@@ -163,7 +173,22 @@ def life(*writes: Write, reasons: tuple[str, ...] = (), last: Tree | None = None
 
 BOTH_GO = (write("delete", "pods", None, name="rc-g-x"), write("delete", "pods", None, name="rc-headgroup-x"))
 ALL_GO = {"verb": "deletecollection", "resource": "pods", "name": None, "times": 2}
+SERVICE, OUR_SERVICE = create("services", "rc-head-svc")
+POD, OUR_POD = create("pods", "rc-g-worker-")
+_, OTHER_SERVICE = create("services", "rc-head-svc", annotations={"a": "b"})
+_, OTHER_POD = create("pods", "rc-g-worker-", labels={"ray.io/group": "g", "a": "b"})
+PLEDGED = {"metadata": {"finalizers": ["f"]}}
+PLEDGE = {"verb": "update", "resource": "rayclusters", "name": "rc", "changes": PLEDGED}
+RELEASE = {"verb": "update", "resource": "rayclusters", "name": "rc"} | {
+    "changes": [{"path": ".metadata.finalizers", "to": None}, {"path": ".metadata.deletionTimestamp", "to": "TIME"}]
+}
+READY = {"path": ".state", "to": "ready"}
 SHOWN = {"path": ".conditions", "to": {"HeadPodReady": {"status": "False"}}}
+
+
+def shown(value: str, state: str = "") -> Write:
+    status = {"conditions": [{"type": "HeadPodReady", "status": value}]} | ({"state": state} if state else {})
+    return Write(Use("patch", "", "rayclusters", "status"), "ns", "rc", [], 200, {"status": status})
 
 
 @pytest.mark.parametrize(
@@ -172,11 +197,21 @@ SHOWN = {"path": ".conditions", "to": {"HeadPodReady": {"status": "False"}}}
         (flow(ALL_GO), life(*BOTH_GO), 0),
         (flow(ALL_GO), life(BOTH_GO[0]), 1),
         (flow(), life(BOTH_GO[0]), 1),
+        (flow(SERVICE, POD), life(OUR_SERVICE, OUR_POD), 0),
+        (flow(SERVICE, POD), life(OUR_POD, OUR_SERVICE), 1),
+        (flow(SERVICE, POD), life(OTHER_SERVICE, OUR_POD), 1),
+        (flow(SERVICE, POD), life(OUR_SERVICE, OTHER_POD), 1),
+        (flow(PLEDGE), life(write("patch", "rayclusters", PLEDGED, name="rc")), 0),
+        (flow(PLEDGE), life(write("patch", "rayclusters", {"metadata": {"finalizers": ["g"]}}, name="rc")), 1),
+        (flow(RELEASE), life(write("patch", "rayclusters", {"metadata": {"finalizers": None}}, name="rc")), 0),
+        (flow(changes=(SHOWN,)), life(shown("False")), 0),
+        (flow(changes=(SHOWN, READY)), life(shown("False", "ready"), shown("True", "ready")), 1),
+        (flow(changes=(SHOWN,)), life(shown("False"), shown("True")), 0),
         (flow(reasons=("DeletedPod",)), life(reasons=("DeletedPod",)), 0),
         (flow(reasons=("DeletedPod",)), life(), 1),
         (flow(), life(reasons=("DeletedPod",)), 1),
         (flow(changes=(SHOWN,)), life(), 1),
-        (flow(), life(last={"status": {}}), 1),
+        (flow(), life(last={"metadata": {"name": "rc", "uid": "1"}, "status": {}}), 1),
     ],
 )
 def test_a_life_that_goes_another_way_is_told(recorded: Tree, lived: Lived, count: int) -> None:
