@@ -199,6 +199,9 @@ def beside_a_large_one(target: Target, workers: int, rounds: int) -> Iterator[Ba
     what the server, its scheduler and its nodes make one wait."""
     with started(target) as operator:
         operator.wait_until_quiet()
+        undisturbed = _follow(target, CLUSTERS, lambda clusters: clusters.make([build_cluster("large", workers)]))
+        remove_clusters(target)
+        operator.wait_until_quiet()
         for how, pause in (("now and then", SURPRISE_SECONDS), ("one after the other", 0.0)):
             large = [build_cluster("large", workers)]
             found = asyncio.run(_compare(target, CLUSTERS, lambda name: [build_cluster(name, 1)], large, rounds, pause))
@@ -211,6 +214,9 @@ def beside_a_large_one(target: Target, workers: int, rounds: int) -> Iterator[Ba
     _follow(target, PODS, Follower.remove_all)
     name = f"  two bare Pods ({pods.alone:.2f} s alone) beside {workers + 1:,} bare Pods ({pods.large:.0f} s)"
     yield Bar(name, pods.beside / pods.alone, 0, "x", counts=False)
+    floor, _processor = measure_floor(target, workers + 1)
+    name = f"  one cluster of {workers + 1:,} Pods with nobody beside it ({undisturbed:.0f} s), floor {floor:.1f} s"
+    yield Bar(name, undisturbed / floor, 0, "x", counts=False)
 
 
 class Beside(Struct, frozen=True):
