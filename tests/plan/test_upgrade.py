@@ -1,10 +1,13 @@
 """What a changed spec does to running Pods."""
 
+from collections.abc import Callable
+
 import pytest
 
 from heliostat.api.settings import Settings
 from heliostat.kube.pods import PodView
 from heliostat.plan.because import Because
+from heliostat.plan.own_conditions import HINDERED
 from heliostat.plan.upgrade import Verdict, decide_upgrade
 from plan.worlds import (
     World,
@@ -92,6 +95,41 @@ def test_nothing_is_created_while_the_old_head_is_terminating() -> None:
     assert not deletes(waiting)
     assert "Recreating" in wait_reasons(waiting)
     assert len(created_pods(plan_world(settle(world)))) == 3
+
+
+def typo_in_the_account(world: World) -> World:
+    template = pod_template("ray-head", serviceAccountName="typo")
+    return world.edit_spec(enableInTreeAutoscaling=True, headGroupSpec={"template": template})
+
+
+def no_port_for_serve(world: World) -> World:
+    template = pod_template("ray-head")
+    template["spec"]["containers"][0]["ports"] = [{"name": "dash", "containerPort": 8265}]
+    return world.edit_spec(headGroupSpec={"template": template}).edit_metadata(
+        annotations={"ray.io/enable-serve-service": "true"}
+    )
+
+
+@pytest.mark.parametrize("mistake", [typo_in_the_account, no_port_for_serve])
+def test_a_cluster_that_could_not_be_made_anew_is_not_taken_down(mistake: Callable[[World], World]) -> None:
+    """KubeRay: R1-6, R4-1, R4-40; what comes before the Pods stops a recreate too."""
+    world = stable(cluster_tree(group(replicas=2), upgradeStrategy=RECREATE))
+    for _ in range(3):
+        plan = plan_world(mistake(world))
+        assert not deletes(plan)
+        world = settle(apply_plan(mistake(world), plan))
+    assert len(world.names("Pod")) == 3
+    assert HINDERED in world.conditions()
+    mended = world.edit_metadata(annotations=None).edit_spec(enableInTreeAutoscaling=None)
+    assert deletes(plan_world(changed(mended))), "it goes on when that is mended"
+
+
+def test_a_failure_to_make_what_new_pods_need_stops_the_recreate_in_the_same_plan() -> None:
+    world = changed(stable(cluster_tree(group(replicas=2), upgradeStrategy=RECREATE)))
+    world = world.edit_objects(lambda tree: None if tree["kind"] == "Service" else tree)
+    stages = {stage.name: stage for stage in plan_world(world).stages}
+    assert "head-service" in stages["recreate-workers"].needs
+    assert set(stages["recreate-head"].needs) == {"head-service", "recreate-workers"}
 
 
 def test_an_old_head_that_never_goes_does_not_stop_the_upgrade() -> None:

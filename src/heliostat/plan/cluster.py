@@ -44,6 +44,8 @@ STATUS_POLL = 2.0  # KubeRay: looks again soon after each status write
 POD_NEEDS = (
     "finalizer", "service-account", "role", "role-binding", "auth-secret", "head-service", "gcs-claim", "scheduling",
 )  # fmt: skip
+# KubeRay: R13-1, the scheduler is asked after a recreate; all else comes before it and stops it (R1-6).
+RECREATE_NEEDS = tuple(need for need in POD_NEEDS if need != "scheduling")
 
 
 def plan_cluster(
@@ -183,18 +185,18 @@ def _pod_context(
 
 def _bring_pods_in_line(draft: Draft, observed: ObservedCluster, context: PodContext, facts: Facts) -> None:
     desired, settings = context.desired, context.settings
+    if isinstance(desired.serve_service, Impossible):
+        return  # KubeRay: R4-40, a serve Service that cannot be built stops everything after it
     head = upgrade.stamped_head(context)
     verdict = upgrade.decide_upgrade(context.cluster.spec, head, desired.spec_hash, settings.operator_version)
     if verdict is Verdict.RECREATE:
         workers, heads = upgrade.plan_recreate(context)
-        draft.add("recreate-workers", workers)
-        draft.add("recreate-head", heads, ("recreate-workers",))
+        draft.add("recreate-workers", workers, RECREATE_NEEDS)
+        draft.add("recreate-head", heads, (*RECREATE_NEEDS, "recreate-workers"))
         return
     if verdict is Verdict.RESTAMP and head is not None:
         draft.add("restamp", upgrade.plan_restamp(head, desired, settings))
     draft.add("removed-groups", plan_removed_groups(context.pods, desired, facts))
-    if isinstance(desired.serve_service, Impossible):
-        return  # KubeRay: R4-40, a serve Service that cannot be built stops everything after it
     draft.add("scheduling", plan_scheduling(desired, observed, settings))
     draft.add("head-pod", plan_head(context), POD_NEEDS)
     if draft.is_hindered("head-pod"):
