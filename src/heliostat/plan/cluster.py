@@ -112,7 +112,12 @@ def _plan_living(
     if not finalizer.actions:  # it moves the version that a status write would have to name
         own = _own_conditions(draft, observed, desired, settings, facts)
         status = plan_status(observed, desired, settings, facts, now, is_hindered=is_hindered, own=own)
-    return draft.finish(status=status, wake_after=STATUS_POLL if status else float(settings.requeue_seconds))
+    return draft.finish(status=status, wake_after=STATUS_POLL if status else _periodic_look(settings))
+
+
+def _periodic_look(settings: Settings) -> float | None:
+    """KubeRay: constants.md §6.1, zero and less mean that only a change wakes it."""
+    return float(settings.requeue_seconds) if settings.requeue_seconds > 0 else None
 
 
 def _own_conditions(
