@@ -10,6 +10,7 @@ from heliostat.plan.because import Because
 from heliostat.plan.own_conditions import HINDERED
 from heliostat.plan.upgrade import Verdict, decide_upgrade
 from plan.worlds import (
+    Tree,
     World,
     apply_plan,
     cluster_tree,
@@ -27,10 +28,12 @@ from plan.worlds import (
     stable,
     told,
     wait_reasons,
+    with_gates,
 )
 
 HASH, VERSION = "ray.io/upgrade-strategy-recreate-hash", "ray.io/kuberay-version"
 RECREATE = {"type": "Recreate"}
+AUTOSCALER_V2: Tree = {"enableInTreeAutoscaling": True, "autoscalerOptions": {"version": "v2"}}
 
 
 def head(**annotations: str) -> PodView:
@@ -77,6 +80,29 @@ def test_r5_5_recreate_deletes_every_pod_and_makes_them_new() -> None:
     assert len(world.names("Pod")) == 3
     assert not old & set(world.names("Pod"))
     assert world.pods(node_type="head")[0]["spec"]["nodeSelector"] == {"pool": "new"}
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        {"networkPolicy": {"mode": "DenyAll"}},
+        {"suspend": False},
+        {"autoscalerOptions": {"idleTimeoutSeconds": 90}},
+        {"headGroupSpec": {"enableIngress": True}},
+        {"headGroupSpec": {"ingressOptions": {"host": "ray.example.com"}}},
+    ],
+    ids=str,
+)
+def test_r6_2_recreate_counts_what_running_pods_would_not_miss(edit: Tree) -> None:
+    settings = with_gates(RayClusterNetworkPolicy=True)
+    world = stable(cluster_tree(upgradeStrategy=RECREATE), settings).edit_spec(**edit)
+    assert len(deletes(plan_world(world, settings))) == 2
+
+
+@pytest.mark.parametrize("edit", [{"suspend": False}, {"priority": 3}, {"idleTimeoutSeconds": 7}], ids=str)
+def test_r6_2_recreate_counts_what_only_the_autoscaler_reads_of_a_group(edit: Tree) -> None:
+    tree = cluster_tree(upgradeStrategy=RECREATE, rayVersion="2.56.0", **AUTOSCALER_V2)
+    assert len(deletes(plan_world(stable(tree).edit_group(**edit)))) == 2
 
 
 def test_the_head_goes_last_because_it_carries_the_hash() -> None:

@@ -125,7 +125,7 @@ def _own_conditions(
 ) -> tuple[JsonObject, ...]:
     found = (
         hindered((*list_waits_for_people(draft.waits), *facts.hindrances)),
-        find_unapplied(observed, desired.spec_hash, settings.operator_version),
+        find_unapplied(observed, desired.hashes_in_force, settings.operator_version),
     )
     return tuple(condition for condition in found if condition is not None)
 
