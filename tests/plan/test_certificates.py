@@ -23,6 +23,7 @@ from plan.worlds import (
     own_conditions,
     patches,
     plan_world,
+    reporters,
     run,
     settle,
     stable,
@@ -194,3 +195,16 @@ def test_without_cert_manager_tls_is_refused() -> None:
     plan = plan_world(World(tls_tree()), without)
     assert "Refused" in wait_reasons(plan)
     assert not created_pods(plan)
+
+
+def test_14_3_everything_about_certificates_is_told_in_the_name_of_their_controller() -> None:
+    name = "raycluster-mtls-controller"
+    first = plan_world(World(tls_tree()), GATE)
+    assert reporters(first, "certificates") == {name}
+    world = stable(tls_tree(), GATE).edit_group(replicas=4)
+    soon = {"status": {"notAfter": format_timestamp(NOW + 3600)}}
+    plans = [first, *run(world.edit_pod("ray-head-cert-demo", soon), GATE)[1]]
+    told_of = {event.reason: event.reporter for plan in plans for event in plan.events}
+    assert told_of == dict.fromkeys(
+        ("MTLSCertsNotReady", "MTLSPKIReady", "MTLSCertificatesUpdated", "MTLSCertificateExpiringSoon"), name
+    )

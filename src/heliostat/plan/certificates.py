@@ -21,7 +21,7 @@ from heliostat.plan.moments import moment_of
 from heliostat.plan.observed import CERTIFICATE, SECRET, ObservedCluster, Unknown, kind_name
 from heliostat.plan.parts import NOTHING, Part, join
 from heliostat.plan.pod_health import node_type
-from heliostat.plan.reports import NORMAL, WARNING, report_certificate_step
+from heliostat.plan.reports import NORMAL, WARNING, report_certificate_step, tell_of_certificates
 
 NOT_READY_POLL, READY_POLL = 30.0, 60.0
 EXPIRY_WARNING = 24 * 3600.0
@@ -93,7 +93,7 @@ def _update_leaf(live: JsonObject, wanted: JsonObject) -> Part:
         Because.ADDRESSES_CHANGED,
         report_certificate_step(_STEPS[_component(wanted)]),
     )
-    return Part(actions=(patch,), events=(Event(NORMAL, "MTLSCertificatesUpdated", "Update", note),))
+    return Part(actions=(patch,), events=(tell_of_certificates(NORMAL, "MTLSCertificatesUpdated", "Update", note),))
 
 
 def _hand_over_secrets(observed: ObservedCluster, wanted: tuple[JsonObject, ...]) -> Part:
@@ -126,9 +126,11 @@ def _tell_state(observed: ObservedCluster, wanted: tuple[JsonObject, ...], now: 
     lives = [observed.find(CERTIFICATE, tree["metadata"]["name"]) for tree in wanted]
     if not all(isinstance(live, dict) and is_issued(live) for live in lives[1:]):
         note = "Waiting for cert-manager to issue mTLS certificates"
-        return Part(events=(Event(NORMAL, "MTLSCertsNotReady", "Reconcile", note),), wake_after=NOT_READY_POLL)
+        return Part(
+            events=(tell_of_certificates(NORMAL, "MTLSCertsNotReady", "Reconcile", note),), wake_after=NOT_READY_POLL
+        )
     note = "mTLS PKI is ready: CA, head, and worker certificates issued"
-    ready = Event(NORMAL, "MTLSPKIReady", "Reconcile", note)
+    ready = tell_of_certificates(NORMAL, "MTLSPKIReady", "Reconcile", note)
     expiring = [event for live in lives if isinstance(live, dict) for event in _warn_of_expiry(live, now)]
     return Part(events=(ready, *expiring), wake_after=READY_POLL)
 
@@ -141,7 +143,7 @@ def _warn_of_expiry(certificate: JsonObject, now: float) -> list[Event]:
         f"TLS certificate {certificate['metadata']['name']} expires in {(end - now) / 3600:.1f} hours; "
         "Ray does not hot-reload certs so a pod restart will be needed after renewal"
     )
-    return [Event(WARNING, "MTLSCertificateExpiringSoon", "Reconcile", note)]
+    return [tell_of_certificates(WARNING, "MTLSCertificateExpiringSoon", "Reconcile", note)]
 
 
 def is_issued(certificate: JsonObject) -> bool:
