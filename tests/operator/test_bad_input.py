@@ -13,6 +13,7 @@ from heliostat.api.crds import build_crd
 from heliostat.api.settings import Settings, default_gates
 from heliostat.kube.resource_types import ResourceType
 from heliostat.operator.kinds import RAY_CLUSTER, RESOURCES
+from heliostat.plan.deletion import DEFAULT_TIMEOUT, FINALIZER
 from heliostat.plan.observed import INGRESS
 from heliostat.testing import VirtualTimeLoop, run_virtual
 
@@ -262,7 +263,7 @@ def test_without_cert_managers_definitions_only_clusters_with_certificates_are_h
     run_alone(play, settings=Settings(gates=gates, cert_manager=True))
 
 
-def test_a_spec_that_no_raycluster_can_have_is_left_alone() -> None:
+def test_a_spec_that_no_raycluster_can_have_is_left_alone_and_can_be_deleted() -> None:
     async def play(there: Troubled) -> None:
         await there.make_namespace("ns")
         definition = build_crd("RayCluster")
@@ -279,5 +280,10 @@ def test_a_spec_that_no_raycluster_can_have_is_left_alone() -> None:
         note = (await there.told("ns"))["InvalidRayClusterSpec"]
         assert "The RayCluster spec is invalid ns/demo: spec.workerGroupSpecs[0]" in note
         assert {pod["metadata"]["labels"]["ray.io/cluster"] for pod in await there.pods("ns")} == {"sound"}
+        await there.admin.merge(RAY_CLUSTER, "ns", "demo", {"metadata": {"finalizers": [FINALIZER]}})
+        await there.admin.delete(RAY_CLUSTER, "ns", "demo")
+        await asyncio.sleep(DEFAULT_TIMEOUT)
+        await there.until_gone(RAY_CLUSTER, "ns", "demo")
+        assert "ForceDeletedStuckCluster" in await there.told("ns")
 
     run_alone(play)

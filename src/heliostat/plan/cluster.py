@@ -15,7 +15,8 @@ from heliostat.desired.model import DesiredCluster, Impossible
 from heliostat.desired.mtls import build_tls_objects
 from heliostat.desired.network_policies import build_network_policies
 from heliostat.desired.redis_cleanup import build_redis_cleanup_job
-from heliostat.kube.plan import Event, Plan, Wait
+from heliostat.kube.conditions import get_condition
+from heliostat.kube.plan import Event, Patch, Plan, Wait
 from heliostat.kube.pods import PodView
 from heliostat.kube.problems import Problem
 from heliostat.plan import deletion, ensure, suspend, upgrade
@@ -27,12 +28,12 @@ from heliostat.plan.head import plan_head
 from heliostat.plan.names import PodNames
 from heliostat.plan.network_policies import plan_network_policies
 from heliostat.plan.observed import Facts, ObservedCluster, Unknown
-from heliostat.plan.own_conditions import hindered, list_waits_for_people
+from heliostat.plan.own_conditions import SPEC_NOT_APPLIED, hindered, list_waits_for_people
 from heliostat.plan.parts import Draft, Part, wait_beside
 from heliostat.plan.pod_context import PodContext, names_asked_away
 from heliostat.plan.removed_groups import plan_removed_groups
 from heliostat.plan.scheduling import plan_scheduling
-from heliostat.plan.status import plan_status
+from heliostat.plan.status import plan_own_conditions, plan_status
 from heliostat.plan.suspend import PodsFate
 from heliostat.plan.unapplied import find_unapplied
 from heliostat.plan.upgrade import Verdict
@@ -71,10 +72,7 @@ def plan_cluster(
         raise ValueError("an accepted RayCluster is planned with the objects it should consist of")
     draft.add("warnings", Part(events=tuple(_event_of(observed, problem) for problem in warnings if problem.reason)))
     if cluster.metadata.deletion_timestamp:
-        needs_job = deletion.needs_cleanup(cluster, settings)
-        job = build_redis_cleanup_job(cluster, settings) if needs_job else None
-        draft.add("deletion", deletion.plan_deletion(observed, settings, now, job))
-        return draft.finish()
+        return _plan_leaving(draft, observed, settings, facts, now)
     return _plan_living(draft, observed, desired, settings, facts, now)
 
 
@@ -94,6 +92,21 @@ def _plan_refused(draft: Draft, observed: ObservedCluster, settings: Settings, n
         context = build_context(observed.cluster, settings)
         _plan_policies(draft, observed, build_network_policies(context), settings)
         draft.add("certificates", plan_certificates(build_tls_objects(context), observed, settings, now))
+
+
+def _plan_leaving(draft: Draft, observed: ObservedCluster, settings: Settings, facts: Facts, now: float) -> Plan:
+    cluster = observed.cluster
+    job = build_redis_cleanup_job(cluster, settings) if deletion.needs_cleanup(cluster, settings) else None
+    part = deletion.plan_deletion(observed, settings, now, job)
+    draft.add("deletion", part)
+    status = None
+    if deletion.has_finalizer(cluster.metadata) and not any(isinstance(action, Patch) for action in part.actions):
+        found = (
+            hindered((*list_waits_for_people(draft.waits), *facts.hindrances)),
+            get_condition(observed.conditions, SPEC_NOT_APPLIED),
+        )
+        status = plan_own_conditions(observed, settings, now, tuple(one for one in found if one is not None))
+    return draft.finish(status=status)
 
 
 def _plan_living(
