@@ -102,6 +102,22 @@ def test_r11_6_the_order_of_addresses_is_no_difference() -> None:
     assert plan_world(world.edit_objects(reverse), GATE).is_empty
 
 
+@pytest.mark.parametrize(
+    "changed", [{"team": "x"}, {"ray.io/cluster": None}, {"ray.io/cluster": "other", "team": "x"}], ids=str
+)
+def test_r11_6_labels_are_put_right_in_one_pass_and_nothing_else_is(changed: Tree) -> None:
+    world = stable(tls_tree(), GATE)
+    before = certificate(world, "head")
+    drifted = world.edit_pod("ray-head-cert-demo", {"metadata": {"labels": changed}})
+    plan = plan_world(drifted, GATE)
+    (patch,) = patches(plan)
+    assert (patch.because, set(patch.changes)) == (Because.DRIFTED, {"metadata"})
+    assert event_reasons(plan) == ["MTLSPKIReady"], "no address has changed"
+    after = apply_plan(drifted, plan)
+    assert certificate(after, "head")["metadata"]["labels"] == before["metadata"]["labels"]
+    assert plan_world(after, GATE).is_empty
+
+
 def test_r11_7_the_secret_gets_its_certificate_as_an_owner_once() -> None:
     world = stable(tls_tree(), GATE)
     secret = next(tree for tree in world.of_kind("Secret") if tree["metadata"]["name"] == "ray-head-secret-demo")

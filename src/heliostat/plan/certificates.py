@@ -12,6 +12,7 @@ from heliostat.desired import labels
 from heliostat.desired.mtls import build_leaf_certificates, head_certificate_name, worker_certificate_name
 from heliostat.desired.names import head_tls_secret, worker_tls_secret
 from heliostat.kube.conditions import get_condition
+from heliostat.kube.jsontree import diff_merge_patch
 from heliostat.kube.owners import controller_of, owner_references
 from heliostat.kube.plan import Create, Event, Patch, Wait, ref_of
 from heliostat.kube.pods import PodView, is_terminal, is_terminating
@@ -77,23 +78,26 @@ def _component(tree: JsonObject) -> str:
 
 
 def _update_leaf(live: JsonObject, wanted: JsonObject) -> Part:
-    """Only labels and the sets of names and addresses count (R11-6); if they differ, the whole spec is replaced."""
+    """Only labels and the sets of names and addresses count (R11-6); if those differ, the whole spec is replaced.
+
+    Differs from KubeRay: R11-6, other labels alone leave the spec alone and are not told as other addresses.
+    """
     there, spec = live.get("spec") or {}, wanted["spec"]
-    same_names = all(set(there.get(key) or []) == set(spec[key]) for key in ("dnsNames", "ipAddresses"))
-    if same_names and (live["metadata"].get("labels") or {}) == wanted["metadata"]["labels"]:
-        return NOTHING
-    metadata, node = live["metadata"], _component(wanted).removesuffix("-certificate")
-    changes = {"metadata": {"labels": wanted["metadata"]["labels"]}, "spec": spec}
+    labels_there = live["metadata"].get("labels") or {}
+    changes: JsonObject = {}
+    if changed_labels := diff_merge_patch(labels_there, wanted["metadata"]["labels"]):
+        changes["metadata"] = {"labels": changed_labels}
+    if all(set(there.get(key) or []) == set(spec[key]) for key in ("dnsNames", "ipAddresses")):
+        return Part(actions=(_patch_leaf(live, wanted, changes, Because.DRIFTED),)) if changes else NOTHING
+    node = _component(wanted).removesuffix("-certificate")
     note = f"Updated {node} certificate SANs (IPs: [{' '.join(spec['ipAddresses'])}])"
-    patch = Patch(
-        ref_of(live),
-        metadata["uid"],
-        metadata["resourceVersion"],
-        changes,
-        Because.ADDRESSES_CHANGED,
-        report_certificate_step(_STEPS[_component(wanted)]),
-    )
+    patch = _patch_leaf(live, wanted, changes | {"spec": spec}, Because.ADDRESSES_CHANGED)
     return Part(actions=(patch,), events=(tell_of_certificates(NORMAL, "MTLSCertificatesUpdated", "Update", note),))
+
+
+def _patch_leaf(live: JsonObject, wanted: JsonObject, changes: JsonObject, because: Because) -> Patch:
+    metadata, report = live["metadata"], report_certificate_step(_STEPS[_component(wanted)])
+    return Patch(ref_of(live), metadata["uid"], metadata["resourceVersion"], changes, because, report)
 
 
 def _hand_over_secrets(observed: ObservedCluster, wanted: tuple[JsonObject, ...]) -> Part:
