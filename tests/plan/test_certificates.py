@@ -209,8 +209,10 @@ def test_r1_6_a_refused_spec_gets_its_certificates_and_nothing_else() -> None:
 def test_without_cert_manager_tls_is_refused() -> None:
     without = Settings(gates=GATE.gates, cert_manager=False)
     plan = plan_world(World(tls_tree()), without)
-    assert "Refused" in wait_reasons(plan)
-    assert not created_pods(plan)
+    assert wait_reasons(plan) == ["Refused"]
+    assert plan.is_empty
+    assert event_reasons(plan) == ["InvalidRayClusterSpec"], "nobody waits for certificates that nobody issues"
+    assert plan.wake_after is None
 
 
 def test_14_3_everything_about_certificates_is_told_in_the_name_of_their_controller() -> None:

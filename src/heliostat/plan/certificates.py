@@ -40,7 +40,7 @@ def plan_certificates(
     tls_objects: tuple[JsonObject, ...], observed: ObservedCluster, settings: Settings, now: float
 ) -> Part:
     """``tls_objects`` are the wanted ones in the order they are made; without any, what exists stays (R11-2)."""
-    if not tls_objects:
+    if not tls_objects or not settings.cert_manager:  # KubeRay: §11.1, without cert-manager nobody keeps certificates
         return NOTHING
     pods = observed.own_pods
     if isinstance(pods, Unknown):
