@@ -190,6 +190,12 @@ def test_a_foreign_certificate_under_our_name_is_left_alone() -> None:
     assert is_quiet(plan, world)
     assert "NameTaken" in wait_reasons(plan)
     assert own_conditions(plan) == {"Hindered": "NameTaken"}
+    (event,) = [event for event in plan.events if event.reason == "MTLSFailedToReconcile"]
+    assert (event.type, event.action, event.reporter) == ("Warning", "Reconcile", "raycluster-mtls-controller")
+    assert event.note == (
+        "Failed to reconcile mTLS head certificate: Certificate ns/ray-head-cert-demo exists and does not belong to "
+        "this RayCluster"
+    )
 
 
 def test_a_certificate_that_ends_soon_is_told() -> None:

@@ -5,6 +5,8 @@ in them is ever changed. A Secret that cert-manager made is handed to its certif
 Pods wait until both leaf certificates are issued for their current generation and both Secrets are complete (R11-20).
 """
 
+from msgspec.structs import replace
+
 from heliostat.api.markers import JsonObject
 from heliostat.api.raycluster import RayCluster
 from heliostat.api.settings import Settings
@@ -14,7 +16,7 @@ from heliostat.desired.names import head_tls_secret, worker_tls_secret
 from heliostat.kube.conditions import get_condition
 from heliostat.kube.jsontree import diff_merge_patch
 from heliostat.kube.owners import controller_of, owner_references
-from heliostat.kube.plan import Create, Event, Patch, Wait, ref_of
+from heliostat.kube.plan import Create, Event, Patch, Ref, Wait, ref_of
 from heliostat.kube.pods import PodView, is_terminal, is_terminating
 from heliostat.plan.because import Because, Hold
 from heliostat.plan.ensure import name_taken, wait_for_knowledge
@@ -22,7 +24,13 @@ from heliostat.plan.moments import moment_of
 from heliostat.plan.observed import CERTIFICATE, SECRET, ObservedCluster, Unknown, kind_name
 from heliostat.plan.parts import NOTHING, Part, join
 from heliostat.plan.pod_health import node_type
-from heliostat.plan.reports import NORMAL, WARNING, report_certificate_step, tell_of_certificates
+from heliostat.plan.reports import (
+    NORMAL,
+    WARNING,
+    certificate_step_failed,
+    report_certificate_step,
+    tell_of_certificates,
+)
 
 NOT_READY_POLL, READY_POLL = 30.0, 60.0
 EXPIRY_WARNING = 24 * 3600.0
@@ -61,16 +69,21 @@ def _leaf_certificates(
 
 
 def _ensure(wanted: JsonObject, observed: ObservedCluster) -> Part:
-    ref = ref_of(wanted)
-    report = report_certificate_step(_STEPS[_component(wanted)])
+    ref, step = ref_of(wanted), _STEPS[_component(wanted)]
     live = observed.find(kind_name(ref.api_version, ref.kind), ref.name)
     if isinstance(live, Unknown):
         return wait_for_knowledge(str(ref), live)
     if live is None:
-        return Part(actions=(Create(wanted, Because.MISSING, report),))
+        return Part(actions=(Create(wanted, Because.MISSING, report_certificate_step(step)),))
     if not observed.owns(live):
-        return name_taken(ref)
+        return _tell_taken(ref, step)
     return _update_leaf(live, wanted) if _component(wanted) in ("head-certificate", "worker-certificate") else NOTHING
+
+
+def _tell_taken(ref: Ref, step: str) -> Part:
+    """KubeRay: R11-3, a step that cannot be done is told."""
+    taken = name_taken(ref)
+    return replace(taken, events=(certificate_step_failed(step, taken.waits[0].message),))
 
 
 def _component(tree: JsonObject) -> str:

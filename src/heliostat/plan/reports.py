@@ -78,8 +78,12 @@ def tell_of_certificates(type_: str, reason: str, action: str, note: str) -> Eve
 
 
 def report_certificate_step(what: str) -> Report:
-    note = f"Failed to reconcile mTLS {what}"
-    return Report(failure=tell_of_certificates(WARNING, "MTLSFailedToReconcile", "Reconcile", note), separator=_COLON)
+    return Report(failure=certificate_step_failed(what), separator=_COLON)
+
+
+def certificate_step_failed(what: str, why: str = "") -> Event:
+    note = f"Failed to reconcile mTLS {what}" + (f"{_COLON}{why}" if why else "")
+    return tell_of_certificates(WARNING, "MTLSFailedToReconcile", "Reconcile", note)
 
 
 def report_head_create(place: str) -> Report:
