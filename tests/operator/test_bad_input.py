@@ -226,6 +226,35 @@ def test_without_the_right_to_see_ingresses_only_clusters_that_want_one_are_hind
     run_alone(play, rights)
 
 
+def test_an_ingress_controller_that_writes_annotations_finds_no_opponent(run: Run) -> None:
+    """It writes back whatever is taken away; each answer at once would be a fight without end."""
+
+    async def play(there: Troubled) -> None:
+        await there.make_namespace("annotated")
+        await there.make_cluster("annotated", headGroupSpec=head_of({}, enableIngress=True))
+        await there.until_ready("annotated")
+        await asyncio.sleep(10.0)
+        ingress, annotation = RESOURCES[INGRESS], {"ingress.kubernetes.io/backends": "x"}
+        rounds = there.looks
+        for _ in range(20):
+            await there.admin.merge(
+                ingress, "annotated", "demo-head-ingress", {"metadata": {"annotations": annotation}}
+            )
+            await asyncio.sleep(1.0)
+        assert there.looks - rounds < FEW
+        found = await there.admin.get(ingress, "annotated", "demo-head-ingress")
+        assert annotation.items() <= found["metadata"]["annotations"].items()
+        await there.admin.merge(RAY_CLUSTER, "annotated", "demo", {"metadata": {"labels": {"a": "b"}}})
+        await asyncio.sleep(5.0)
+        found = await there.admin.get(ingress, "annotated", "demo-head-ingress")
+        assert not annotation.items() & (found["metadata"].get("annotations") or {}).items(), "R4-11: the next look"
+        await there.admin.delete(ingress, "annotated", "demo-head-ingress")
+        await asyncio.sleep(5.0)
+        assert await there.admin.items(ingress, "annotated"), "what is gone is made anew at once"
+
+    run(play)
+
+
 def test_the_definition_of_rayclusters_may_go_and_come_back() -> None:
     async def play(there: Troubled) -> None:
         await there.make_namespace("ns")

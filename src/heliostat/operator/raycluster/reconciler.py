@@ -1,7 +1,7 @@
 """RayClusters on the loop: the view is put together from the caches, and ``plan_cluster`` decides.
 
-Nothing is decided here. A cluster is looked at again when it or anything it controls changes, when something it
-looked for and did not find appears, and when its plan failed in a new way: the status has to tell.
+Nothing is decided here. A cluster is looked at again when it or anything it controls changes (of some kinds: is gone),
+when something it looked for and did not find appears, and when its plan failed in a new way: the status has to tell.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,9 +15,17 @@ from heliostat.desired import labels
 from heliostat.kube.objects import Key, Object
 from heliostat.kube.plan import Plan, Wait
 from heliostat.kube.pods import PodView, build_view
-from heliostat.operator.kinds import RAY_CLUSTER, RAY_CLUSTERS, RAY_PODS, RayPod, WholeObject, kinds_around
+from heliostat.operator.kinds import (
+    HEARD_WHEN_GONE,
+    RAY_CLUSTER,
+    RAY_CLUSTERS,
+    RAY_PODS,
+    RayPod,
+    WholeObject,
+    kinds_around,
+)
 from heliostat.operator.raycluster.memory import Memory
-from heliostat.operator.raycluster.surroundings import CachedObjects, Interests
+from heliostat.operator.raycluster.surroundings import CachedObjects, Interests, when_gone
 from heliostat.operator.raycluster.understanding import Understanding, metadata_of
 from heliostat.operator.scope import Scoped, cache_dispensable, cache_needed
 from heliostat.plan.because import Hold
@@ -58,8 +66,9 @@ class RayClusterReconciler:
         sources += [Source(cache, itself) for cache in self._clusters]
         sources += [Source(cache, keys_of) for cache in self._pods for keys_of in (controller, _labelled)]
         for kind, scoped in self._around.items():
+            owner = when_gone(controller) if kind in HEARD_WHEN_GONE else controller
             awaiting = self._interests.awaiting(kind)
-            sources += [Source(cache, keys_of) for cache in scoped for keys_of in (controller, awaiting)]
+            sources += [Source(cache, keys_of) for cache in scoped for keys_of in (owner, awaiting)]
         return sources
 
     def subject(self, key: Key) -> Subject | None:
