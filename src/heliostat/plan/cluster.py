@@ -155,8 +155,13 @@ def _ensure_surroundings(draft: Draft, observed: ObservedCluster, desired: Desir
     draft.add("head-service", ensure.ensure_head_service(desired.head_service, observed))
     draft.add("headless-service", ensure.ensure_headless_service(desired.headless_service, observed))
     draft.add("serve-service", ensure.ensure_serve_service(desired.serve_service, observed))
-    if not isinstance(desired.serve_service, Impossible):
+    if not _lacks_serve_service(draft, desired):
         draft.add("gcs-claim", ensure_claim(desired, observed))
+
+
+def _lacks_serve_service(draft: Draft, desired: DesiredCluster) -> bool:
+    """KubeRay: R4-40, a serve Service that is not there and cannot be built stops everything after it."""
+    return isinstance(desired.serve_service, Impossible) and draft.is_hindered("serve-service")
 
 
 def _plan_pods(
@@ -203,8 +208,8 @@ def _pod_context(
 
 def _bring_pods_in_line(draft: Draft, observed: ObservedCluster, context: PodContext, facts: Facts) -> None:
     desired, settings = context.desired, context.settings
-    if isinstance(desired.serve_service, Impossible):
-        return  # KubeRay: R4-40, a serve Service that cannot be built stops everything after it
+    if _lacks_serve_service(draft, desired):
+        return
     head = upgrade.stamped_head(context)
     verdict = upgrade.decide_upgrade(context.cluster.spec, head, desired.spec_hash, settings.operator_version)
     if verdict is Verdict.RECREATE:
