@@ -11,6 +11,9 @@ from heliostat.desired.mtls import build_leaf_certificates
 from heliostat.desired.ports import is_serving_port
 from heliostat.desired.redis_cleanup import build_redis_cleanup_job
 from heliostat.kube.plan import Random
+from heliostat.kube.selector_text import parse_selector
+from heliostat.operator.kinds import kinds_around
+from heliostat.plan.observed import JOB
 
 
 class TestHeadService:
@@ -296,6 +299,14 @@ class TestRedisCleanupJob:
         assert container["resources"]["limits"] == {"cpu": "200m", "memory": "256Mi"}
         assert "username=os.getenv('REDIS_USERNAME', parsed.username), password=" in container["args"][0]
         assert container["env"][-1] == {"name": "RAY_redis_db_connect_wait_milliseconds", "value": "500"}
+
+    def test_r3_11_it_can_be_seen_whatever_the_template_says(self) -> None:
+        override = {"template": {"metadata": {"labels": {"app.kubernetes.io/created-by": "argo"}}}}
+        job = build_redis_cleanup_job(make_cluster(head=override), Settings())
+        selector = parse_selector(kinds_around(Settings())[JOB].label_selector)
+        assert selector.matches(job["metadata"]["labels"])
+        pod = job["spec"]["template"]["metadata"]
+        assert pod["labels"]["app.kubernetes.io/created-by"] == "argo", "the Pod is the user's"
 
     def test_its_program_is_python(self) -> None:
         job = build_redis_cleanup_job(make_cluster(spec={"gcsFaultToleranceOptions": {}}), Settings())

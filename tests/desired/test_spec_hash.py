@@ -2,19 +2,24 @@
 
 from typing import Any
 
+import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from desired.clusters import make_cluster
-from heliostat.desired.spec_hash import hash_spec, project_spec
+from heliostat.api.raycluster import RayClusterSpec
+from heliostat.desired.spec_hash import HALF, hash_spec, project_spec
 
 
 def hash_of(**parts: Any) -> str:
-    return hash_spec(make_cluster(**parts).spec)
+    return hash_spec(make_cluster(**parts).spec).text
 
 
 def test_the_hash_of_a_known_spec_is_pinned() -> None:
     """A different value here means that every cluster with the Recreate strategy is recreated by an upgrade of ours."""
-    assert hash_of() == "C764CH6BFMERCMAKF55KKPB4I1MDLBKK"
+    assert hash_of() == "S4I2DDR72K4VKR6RSLP21DDJFLT7MQDV"
 
 
 def test_it_looks_like_kuberays() -> None:
@@ -61,9 +66,79 @@ def test_everything_else_counts(parts: dict[str, Any]) -> None:
     assert hash_of(**parts) != hash_of()
 
 
+FOLLOWED: list[dict[str, Any]] = [
+    {"spec": {"suspend": False}},
+    {"spec": {"suspend": True}},
+    {"spec": {"managedBy": "ray.io/kuberay-operator"}},
+    {"spec": {"networkPolicy": {"mode": "DenyAll"}}},
+    {"spec": {"autoscalerOptions": {"idleTimeoutSeconds": 90}}},
+    {"spec": {"autoscalerOptions": {"upscalingMode": "Aggressive"}}},
+    {"spec": {"gcsFaultToleranceOptions": {"storage": {"deletionPolicy": "Retain", "size": "2Gi"}}}},
+    {"head": {"enableIngress": True}},
+    {"head": {"enableIngress": False}},
+    {"head": {"ingressOptions": {"host": "ray.example.com"}}},
+    {"worker": {"suspend": True}},
+    {"worker": {"suspend": False}},
+    {"worker": {"idleTimeoutSeconds": 7}},
+    {"worker": {"priority": 3}},
+]
+IN_PODS: list[dict[str, Any]] = [
+    {"spec": {"rayVersion": "2.53.0"}},
+    {"spec": {"enableInTreeAutoscaling": True}},
+    {"spec": {"autoscalerOptions": {"idleTimeoutSeconds": 90, "image": "other"}}},
+    {"spec": {"gcsFaultToleranceOptions": {"storage": {"claimName": "mine"}}}},
+    {"head": {"enableIngress": True, "rayStartParams": {"num-cpus": "0"}}},
+    {"worker": {"numOfHosts": 2}},
+    {"worker": {"suspend": True, "groupName": "other"}},
+]
+
+
+@pytest.mark.parametrize("parts", FOLLOWED, ids=str)
+def test_what_is_followed_under_running_pods_is_in_the_second_half(parts: dict[str, Any]) -> None:
+    assert hash_of(**parts)[:HALF] == hash_of()[:HALF]
+    assert hash_of(**parts) != hash_of(), "Recreate recreates all the same"
+
+
+@pytest.mark.parametrize("parts", IN_PODS, ids=str)
+def test_what_only_new_pods_take_up_is_in_the_first_half(parts: dict[str, Any]) -> None:
+    assert hash_of(**parts)[:HALF] not in hash_spec(make_cluster().spec).in_force
+
+
+def with_groups(*names: str) -> RayClusterSpec:
+    spec = make_cluster().spec
+    (group,) = spec.worker_group_specs or []
+    return replace(spec, worker_group_specs=[replace(group, group_name=name) for name in names])
+
+
+GROUPS = st.lists(st.sampled_from("abc"), max_size=4)
+
+
+@given(before=GROUPS, after=GROUPS)
+def test_groups_are_in_force_exactly_when_others_were_added_behind_them(before: list[str], after: list[str]) -> None:
+    former, now = hash_spec(with_groups(*before)), hash_spec(with_groups(*after))
+    assert (former.text[:HALF] in now.in_force) == (after[: len(before)] == before)
+    assert (former.text == now.text) == (before == after)
+
+
+def test_a_spec_with_many_groups_is_gone_through_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    encoded: list[Any] = []
+    encode = msgspec.json.encode
+
+    def count_and_encode(value: Any) -> bytes:
+        encoded.append(value)
+        return encode(value)
+
+    monkeypatch.setattr(msgspec.json, "encode", count_and_encode)
+    for count in (10, 20, 40):
+        encoded.clear()
+        hash_spec(with_groups(*map(str, range(count))))
+        assert len(encoded) == count + 2, "the cluster, each group, and what is followed"
+
+
 def test_a_ray_services_hash_does_not_count_suspend() -> None:
     suspended, running = make_cluster(spec={"suspend": True}).spec, make_cluster().spec
     assert hash_spec(suspended, mute_suspend=True) == hash_spec(running, mute_suspend=True) == hash_spec(running)
+    assert hash_spec(suspended) != hash_spec(running)
 
 
 def test_quantities_are_compared_by_value() -> None:

@@ -13,6 +13,7 @@ from heliostat.api.crds import build_crd
 from heliostat.api.settings import Settings, default_gates
 from heliostat.kube.resource_types import ResourceType
 from heliostat.operator.kinds import RAY_CLUSTER, RESOURCES
+from heliostat.plan.deletion import DEFAULT_TIMEOUT, FINALIZER
 from heliostat.plan.observed import INGRESS
 from heliostat.testing import VirtualTimeLoop, run_virtual
 
@@ -225,6 +226,35 @@ def test_without_the_right_to_see_ingresses_only_clusters_that_want_one_are_hind
     run_alone(play, rights)
 
 
+def test_an_ingress_controller_that_writes_annotations_finds_no_opponent(run: Run) -> None:
+    """It writes back whatever is taken away; each answer at once would be a fight without end."""
+
+    async def play(there: Troubled) -> None:
+        await there.make_namespace("annotated")
+        await there.make_cluster("annotated", headGroupSpec=head_of({}, enableIngress=True))
+        await there.until_ready("annotated")
+        await asyncio.sleep(10.0)
+        ingress, annotation = RESOURCES[INGRESS], {"ingress.kubernetes.io/backends": "x"}
+        rounds = there.looks
+        for _ in range(20):
+            await there.admin.merge(
+                ingress, "annotated", "demo-head-ingress", {"metadata": {"annotations": annotation}}
+            )
+            await asyncio.sleep(1.0)
+        assert there.looks - rounds < FEW
+        found = await there.admin.get(ingress, "annotated", "demo-head-ingress")
+        assert annotation.items() <= found["metadata"]["annotations"].items()
+        await there.admin.merge(RAY_CLUSTER, "annotated", "demo", {"metadata": {"labels": {"a": "b"}}})
+        await asyncio.sleep(5.0)
+        found = await there.admin.get(ingress, "annotated", "demo-head-ingress")
+        assert not annotation.items() & (found["metadata"].get("annotations") or {}).items(), "R4-11: the next look"
+        await there.admin.delete(ingress, "annotated", "demo-head-ingress")
+        await asyncio.sleep(5.0)
+        assert await there.admin.items(ingress, "annotated"), "what is gone is made anew at once"
+
+    run(play)
+
+
 def test_the_definition_of_rayclusters_may_go_and_come_back() -> None:
     async def play(there: Troubled) -> None:
         await there.make_namespace("ns")
@@ -262,7 +292,7 @@ def test_without_cert_managers_definitions_only_clusters_with_certificates_are_h
     run_alone(play, settings=Settings(gates=gates, cert_manager=True))
 
 
-def test_a_spec_that_no_raycluster_can_have_is_left_alone() -> None:
+def test_a_spec_that_no_raycluster_can_have_is_left_alone_and_can_be_deleted() -> None:
     async def play(there: Troubled) -> None:
         await there.make_namespace("ns")
         definition = build_crd("RayCluster")
@@ -279,5 +309,10 @@ def test_a_spec_that_no_raycluster_can_have_is_left_alone() -> None:
         note = (await there.told("ns"))["InvalidRayClusterSpec"]
         assert "The RayCluster spec is invalid ns/demo: spec.workerGroupSpecs[0]" in note
         assert {pod["metadata"]["labels"]["ray.io/cluster"] for pod in await there.pods("ns")} == {"sound"}
+        await there.admin.merge(RAY_CLUSTER, "ns", "demo", {"metadata": {"finalizers": [FINALIZER]}})
+        await there.admin.delete(RAY_CLUSTER, "ns", "demo")
+        await asyncio.sleep(DEFAULT_TIMEOUT)
+        await there.until_gone(RAY_CLUSTER, "ns", "demo")
+        assert "ForceDeletedStuckCluster" in await there.told("ns")
 
     run_alone(play)

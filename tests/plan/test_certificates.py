@@ -23,6 +23,7 @@ from plan.worlds import (
     own_conditions,
     patches,
     plan_world,
+    reporters,
     run,
     settle,
     stable,
@@ -101,6 +102,22 @@ def test_r11_6_the_order_of_addresses_is_no_difference() -> None:
     assert plan_world(world.edit_objects(reverse), GATE).is_empty
 
 
+@pytest.mark.parametrize(
+    "changed", [{"team": "x"}, {"ray.io/cluster": None}, {"ray.io/cluster": "other", "team": "x"}], ids=str
+)
+def test_r11_6_labels_are_put_right_in_one_pass_and_nothing_else_is(changed: Tree) -> None:
+    world = stable(tls_tree(), GATE)
+    before = certificate(world, "head")
+    drifted = world.edit_pod("ray-head-cert-demo", {"metadata": {"labels": changed}})
+    plan = plan_world(drifted, GATE)
+    (patch,) = patches(plan)
+    assert (patch.because, set(patch.changes)) == (Because.DRIFTED, {"metadata"})
+    assert event_reasons(plan) == ["MTLSPKIReady"], "no address has changed"
+    after = apply_plan(drifted, plan)
+    assert certificate(after, "head")["metadata"]["labels"] == before["metadata"]["labels"]
+    assert plan_world(after, GATE).is_empty
+
+
 def test_r11_7_the_secret_gets_its_certificate_as_an_owner_once() -> None:
     world = stable(tls_tree(), GATE)
     secret = next(tree for tree in world.of_kind("Secret") if tree["metadata"]["name"] == "ray-head-secret-demo")
@@ -173,6 +190,12 @@ def test_a_foreign_certificate_under_our_name_is_left_alone() -> None:
     assert is_quiet(plan, world)
     assert "NameTaken" in wait_reasons(plan)
     assert own_conditions(plan) == {"Hindered": "NameTaken"}
+    (event,) = [event for event in plan.events if event.reason == "MTLSFailedToReconcile"]
+    assert (event.type, event.action, event.reporter) == ("Warning", "Reconcile", "raycluster-mtls-controller")
+    assert event.note == (
+        "Failed to reconcile mTLS head certificate: Certificate ns/ray-head-cert-demo exists and does not belong to "
+        "this RayCluster"
+    )
 
 
 def test_a_certificate_that_ends_soon_is_told() -> None:
@@ -192,5 +215,20 @@ def test_r1_6_a_refused_spec_gets_its_certificates_and_nothing_else() -> None:
 def test_without_cert_manager_tls_is_refused() -> None:
     without = Settings(gates=GATE.gates, cert_manager=False)
     plan = plan_world(World(tls_tree()), without)
-    assert "Refused" in wait_reasons(plan)
-    assert not created_pods(plan)
+    assert wait_reasons(plan) == ["Refused"]
+    assert plan.is_empty
+    assert event_reasons(plan) == ["InvalidRayClusterSpec"], "nobody waits for certificates that nobody issues"
+    assert plan.wake_after is None
+
+
+def test_14_3_everything_about_certificates_is_told_in_the_name_of_their_controller() -> None:
+    name = "raycluster-mtls-controller"
+    first = plan_world(World(tls_tree()), GATE)
+    assert reporters(first, "certificates") == {name}
+    world = stable(tls_tree(), GATE).edit_group(replicas=4)
+    soon = {"status": {"notAfter": format_timestamp(NOW + 3600)}}
+    plans = [first, *run(world.edit_pod("ray-head-cert-demo", soon), GATE)[1]]
+    told_of = {event.reason: event.reporter for plan in plans for event in plan.events}
+    assert told_of == dict.fromkeys(
+        ("MTLSCertsNotReady", "MTLSPKIReady", "MTLSCertificatesUpdated", "MTLSCertificateExpiringSoon"), name
+    )

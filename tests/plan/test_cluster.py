@@ -242,3 +242,9 @@ def test_8_1_a_cluster_with_something_in_its_way_does_not_become_ready() -> None
         status = plan_world(world).status
         assert status is not None
         assert status.status.get("state") == state
+
+
+@pytest.mark.parametrize(("seconds", "wake_after"), [(300, 300.0), (7, 7.0), (0, None), (-1, None)])
+def test_constants_6_1_without_a_period_only_a_change_wakes_a_cluster(seconds: int, wake_after: float | None) -> None:
+    world = stable(cluster_tree())
+    assert plan_world(world, Settings(requeue_seconds=seconds)).wake_after == wake_after

@@ -5,7 +5,9 @@ from typing import Any
 import pytest
 from msgspec import structs
 
+from heliostat.api.raycluster import ObjectMeta
 from heliostat.api.settings import Settings
+from heliostat.kube.problems import Problem
 from heliostat.kube.timestamps import format_timestamp
 from heliostat.plan.because import Because
 from heliostat.plan.deletion import (
@@ -17,7 +19,9 @@ from heliostat.plan.deletion import (
     format_seconds,
     is_job_finished,
 )
-from heliostat.plan.observed import UNKNOWN
+from heliostat.plan.misfit import plan_misfit
+from heliostat.plan.observed import JOB, UNKNOWN, Facts, ObservedCluster
+from heliostat.plan.own_conditions import Hindrance
 from plan.worlds import (
     NOW,
     Tree,
@@ -27,8 +31,10 @@ from plan.worlds import (
     created_pods,
     creates,
     deletes,
+    event_reasons,
     group,
     observe,
+    own_conditions,
     owned,
     patches,
     plan_observed,
@@ -97,6 +103,9 @@ def test_r3_3_who_pledges_a_cleanup(spec: Tree, annotations: Tree, settings: Set
         (False, False, JobState.NONE, Step.START_JOB),
         (False, False, JobState.RUNNING, Step.WAIT_FOR_JOB),
         (False, False, JobState.FINISHED, Step.RELEASE),
+        (True, True, JobState.UNKNOWN, Step.WAIT_FOR_HEAD),
+        (False, True, JobState.UNKNOWN, Step.FORCE),
+        (False, False, JobState.UNKNOWN, Step.WAIT_FOR_SIGHT),
     ],
 )
 def test_r3_5_the_steps_of_a_deletion(*, has_head: bool, is_timed_out: bool, job: JobState, step: Step) -> None:
@@ -121,7 +130,7 @@ def test_table_r3_6_the_job_starts_when_the_head_is_gone(*, has_head: bool, has_
 )
 def test_table_r3_7_the_timeout(text: str | None, seconds: int) -> None:
     annotations = {} if text is None else {"ray.io/gcs-ft-deletion-timeout": text}
-    assert deletion_timeout(observe(World(redis_tree(annotations=annotations))).cluster) == seconds
+    assert deletion_timeout(observe(World(redis_tree(annotations=annotations))).cluster.metadata) == seconds
 
 
 @pytest.mark.parametrize(
@@ -228,15 +237,65 @@ def test_r1_4_a_refused_spec_is_released_only_at_the_deadline() -> None:
     assert [patch.because for patch in patches(plan_world(world.after(300)))] == [Because.CLEANUP_TIMED_OUT]
 
 
-def test_without_knowledge_of_pods_or_jobs_the_deletion_waits() -> None:
-    observed = observe(deleted(stable(redis_tree())))
-    for missing in (
-        structs.replace(observed, pods=UNKNOWN),
-        structs.replace(observed, pods=(), objects=unread(observed.objects, "Job.batch")),
-    ):
-        plan = plan_observed(missing)
-        assert plan.is_empty
-        assert "NotKnown" in wait_reasons(plan)
+def blind(world: World, *, pods: bool) -> ObservedCluster:
+    """As if Pods, or else Jobs, could not be read."""
+    observed = observe(world)
+    if pods:
+        return structs.replace(observed, pods=UNKNOWN)
+    return structs.replace(observed, objects=unread(observed.objects, JOB))
+
+
+@pytest.mark.parametrize(("pods", "deadline"), [(False, 300), (True, 600)], ids=["Jobs", "Pods"])
+def test_without_knowledge_of_pods_or_jobs_the_deletion_waits_until_the_deadline(*, pods: bool, deadline: int) -> None:
+    """The patience with a head that does not go counts too while nobody can say that there is none."""
+    world = deleted(stable(redis_tree())).edit_objects(lambda tree: None if tree["kind"] == "Pod" else tree)
+    waiting = plan_observed(blind(world, pods=pods), now=NOW + deadline - 1)
+    assert not waiting.stages
+    assert wait_reasons(waiting) == ["NotKnown"]
+    assert waiting.wake_after == pytest.approx(1)
+    over = plan_observed(blind(world, pods=pods), now=NOW + deadline)
+    assert [patch.because for patch in patches(over)] == [Because.CLEANUP_TIMED_OUT]
+    assert over.status is None, "the patch moves the version that a status write would name"
+
+
+def test_pods_go_and_a_head_that_stays_is_waited_for_while_jobs_cannot_be_read() -> None:
+    world = deleted(stable(redis_tree()))
+    plan = plan_observed(blind(world, pods=False), now=NOW + 1000)
+    assert len(deletes(plan)) == 2
+    assert not patches(plan)
+    assert plan.wake_after == 10
+
+
+def test_what_holds_a_deletion_is_told_in_the_status_and_taken_back() -> None:
+    world = deleted(stable(redis_tree())).edit_objects(lambda tree: None if tree["kind"] == "Pod" else tree)
+    plan = plan_observed(blind(world, pods=False))
+    assert own_conditions(plan) == {"Hindered": "NotKnown"}
+    told_world = apply_plan(world, plan)
+    assert plan_observed(blind(told_world, pods=False)).is_empty, "it is told once"
+    assert "Hindered" not in apply_plan(told_world, plan_world(told_world)).conditions()
+    refused = Facts(hindrances=(Hindrance("QuotaExceeded", "create Job ns/demo-redis-cleanup: no", "there is room"),))
+    assert own_conditions(plan_world(world, facts=refused)) == {"Hindered": "QuotaExceeded"}
+
+
+def misfit_metadata(**fields: Any) -> ObjectMeta:
+    return observe(World(redis_tree(finalizers=[FINALIZER, "example.com/mine"], **fields))).cluster.metadata
+
+
+def test_r1_4_a_spec_that_cannot_be_read_is_released_at_the_deadline() -> None:
+    metadata = misfit_metadata(**DELETED, annotations={"ray.io/gcs-ft-deletion-timeout": "20"})
+    misfit = Problem(path=("spec", "workerGroupSpecs"), problem="Expected `array`", fix="make it a list")
+    waiting = plan_misfit(metadata, {"workerGroupSpecs": 1}, misfit, NOW + 5)
+    assert waiting.is_empty
+    assert waiting.wake_after == pytest.approx(15)
+    assert event_reasons(waiting) == ["InvalidRayClusterSpec"]
+    (patch,) = patches(plan_misfit(metadata, {"managedBy": 5}, misfit, NOW + 20))
+    assert (patch.because, patch.changes) == (
+        Because.CLEANUP_TIMED_OUT,
+        {"metadata": {"finalizers": ["example.com/mine"]}},
+    )
+    elsewhere = plan_misfit(metadata, {"managedBy": "kueue.x-k8s.io/multikueue"}, misfit, NOW + 20)
+    assert elsewhere.is_empty, "C11: what is managed elsewhere is never touched"
+    assert plan_misfit(misfit_metadata(), {}, misfit, NOW + 1000).is_empty, "it lives"
 
 
 def test_r3_11_the_job_is_found_by_name_although_a_template_overrides_its_labels() -> None:

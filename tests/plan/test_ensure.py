@@ -182,6 +182,15 @@ def test_r4_40_a_serve_service_that_cannot_be_built_stops_claim_and_pods() -> No
     assert "Impossible" in wait_reasons(plan)
 
 
+def test_r4_40_a_serve_service_that_is_there_need_not_be_built() -> None:
+    world = stable(cluster_tree(metadata=SERVE))
+    container = {"name": "ray-head", "image": "ray:2.52.0", "ports": [{"name": "dashboard", "containerPort": 8265}]}
+    edited = world.edit_spec(**head_with(template={"spec": {"containers": [container]}})).edit_group(replicas=2)
+    plan = plan_world(edited)
+    assert "Impossible" not in wait_reasons(plan)
+    assert [action.object["kind"] for action in creates(plan)] == ["Pod"]
+
+
 @pytest.mark.parametrize(
     ("kind", "spec", "blocks_pods"),
     [

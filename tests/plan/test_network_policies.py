@@ -20,6 +20,7 @@ from plan.worlds import (
     owned,
     patches,
     plan_world,
+    reporters,
     run,
     stable,
     told,
@@ -139,3 +140,16 @@ def test_r1_6_a_refused_spec_gets_its_policies_and_nothing_else() -> None:
 def test_a_cluster_that_is_being_deleted_keeps_its_policies() -> None:
     world = stable(isolated(), GATE).edit_metadata(deletionTimestamp="2027-01-15T08:00:00Z")
     assert plan_world(world.edit_spec(networkPolicy=None), GATE).is_empty
+
+
+def test_14_2_everything_about_policies_is_told_in_the_name_of_their_controller() -> None:
+    name = "networkpolicy-controller"
+    assert reporters(plan_world(World(isolated()), GATE), "network-policies") == {name}
+    world = stable(isolated(), GATE)
+    drifted = world.edit_spec(networkPolicy={"mode": "DenyAllIngress"})
+    assert reporters(plan_world(drifted, GATE), "network-policies") == {name}
+    assert reporters(plan_world(world.edit_spec(networkPolicy=None), GATE), "network-policies") == {name}
+    foreign = world.edit_objects(lambda tree: merge_patch(tree, {"metadata": {"ownerReferences": None}}))
+    collisions = [event for event in plan_world(foreign, GATE).events if event.reason == "NetworkPolicyNameCollision"]
+    assert {event.reporter for event in collisions} == {name}
+    assert reporters(plan_world(World(isolated()), GATE), "head-service", "head-pod") == {""}

@@ -1,15 +1,19 @@
 """Conditions of our own: there while a person can mend something, gone afterwards, and never in KubeRay's place."""
 
+import hashlib
 from typing import Any
 
 import pytest
 from msgspec import structs
 
 from heliostat.api.settings import Settings
+from heliostat.desired.cluster import build_desired
 from heliostat.kube.conditions import get_condition
+from heliostat.plan.cluster import plan_cluster
 from heliostat.plan.observed import INGRESS, SERVICE, Facts, ObservedCluster
 from heliostat.plan.own_conditions import HINDERED, SPEC_NOT_APPLIED, Hindrance, hindered, show_own
 from plan.worlds import (
+    NOW,
     Tree,
     World,
     apply_plan,
@@ -25,6 +29,7 @@ from plan.worlds import (
     run,
     stable,
     unread,
+    wait_reasons,
     with_gates,
 )
 
@@ -157,12 +162,64 @@ def test_an_edit_is_applied_when_the_head_is_made_anew() -> None:
         {"workerGroupSpecs": cluster_tree(group(replicas=5, maxReplicas=7))["spec"]["workerGroupSpecs"]},
         {"workerGroupSpecs": cluster_tree(group(suspend=True))["spec"]["workerGroupSpecs"]},
         {**IMAGE, "upgradeStrategy": {"type": "Recreate"}},
+        {"networkPolicy": {"mode": "DenyAllIngress"}},
+        {"autoscalerOptions": {"idleTimeoutSeconds": 90, "upscalingMode": "Aggressive"}},
+        {"headGroupSpec": {"enableIngress": True, "ingressOptions": {"host": "ray.example.com"}}},
     ],
-    ids=["awake", "asleep", "a new group", "another size", "a group asleep", "recreate"],
-)
+    ids=[
+        "awake", "asleep", "a new group", "another size", "a group asleep", "recreate", "a network policy",
+        "the autoscaler's own", "the ingress",
+    ],
+)  # fmt: skip
 def test_an_edit_that_is_applied_is_not_told(edit: Tree) -> None:
-    world = stable(cluster_tree()).edit_spec(**edit)
+    settings = with_gates(RayClusterNetworkPolicy=True)
+    world = stable(cluster_tree(), settings).edit_spec(**edit)
+    assert "Refused" not in wait_reasons(plan_world(world, settings))
+    assert not any(own_conditions(plan) for plan in run(world, settings)[1])
+
+
+def test_what_only_the_autoscaler_reads_of_a_group_is_not_told() -> None:
+    autoscaler: Tree = {"enableInTreeAutoscaling": True, "autoscalerOptions": {"version": "v2"}}
+    world = stable(cluster_tree(rayVersion="2.56.0", **autoscaler)).edit_group(priority=3, idleTimeoutSeconds=7)
+    assert "Refused" not in wait_reasons(plan_world(world))
     assert not any(own_conditions(plan) for plan in run(world)[1])
+
+
+def groups_of(*groups: Tree) -> Tree:
+    return {"workerGroupSpecs": cluster_tree(*groups)["spec"]["workerGroupSpecs"]}
+
+
+@pytest.mark.parametrize("asleep", [1, 2, 3])
+def test_groups_may_fall_asleep_and_come_together(asleep: int) -> None:
+    groups = [group(name) for name in "abc"]
+    sleeping = [each | {"suspend": True} for each in groups[:asleep]]
+    edit = groups_of(*sleeping, *groups[asleep:], group("d", suspend=True))
+    world, plans = run(stable(cluster_tree(*groups)).edit_spec(**edit))
+    assert not any(own_conditions(plan) for plan in plans)
+    assert SPEC_NOT_APPLIED not in world.conditions()
+
+
+@pytest.mark.parametrize(
+    "groups",
+    [[group("a"), group("b", rayStartParams={"num-cpus": "1"})], [group("a")], [group("b"), group("a")]],
+    ids=["changed", "removed", "in another order"],
+)
+def test_an_edit_among_the_groups_is_told(groups: list[Tree]) -> None:
+    world = stable(cluster_tree(group("a"), group("b"))).edit_spec(**groups_of(*groups))
+    plan = plan_world(world, facts=Facts(groups_seen=frozenset({"a", "b"})))
+    assert own_conditions(plan) == {SPEC_NOT_APPLIED: "UpgradeStrategyIsNotRecreate"}
+
+
+def test_a_look_at_an_edited_cluster_hashes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    observed = observe(stable(cluster_tree(*map(group, "abcdef"))).edit_spec(rayVersion="2.53.0"))
+    desired = build_desired(observed.cluster, Settings())
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise AssertionError("hashing belongs to the desired state, which is worked out once for each spec")
+
+    monkeypatch.setattr(hashlib, "sha1", fail)
+    plan = plan_cluster(observed, desired, Settings(), Facts(), NOW)
+    assert own_conditions(plan) == {SPEC_NOT_APPLIED: "UpgradeStrategyIsNotRecreate"}
 
 
 def test_a_head_of_another_operator_says_nothing_about_edits() -> None:

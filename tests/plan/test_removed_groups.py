@@ -1,8 +1,23 @@
 """Pods of worker groups that the spec no longer has."""
 
+from msgspec import structs
+
+from heliostat.api.settings import Settings
 from heliostat.plan.because import Because
 from heliostat.plan.observed import Facts
-from plan.worlds import cluster_tree, deletes, group, names_of, plan_world, run, stable, told, wait_reasons
+from plan.worlds import (
+    apply_plan,
+    cluster_tree,
+    deletes,
+    group,
+    names_of,
+    own_conditions,
+    plan_world,
+    run,
+    stable,
+    told,
+    wait_reasons,
+)
 
 
 def test_a_group_whose_removal_was_seen_loses_its_pods() -> None:
@@ -23,9 +38,26 @@ def test_a_group_whose_removal_was_seen_loses_its_pods() -> None:
 def test_leftovers_found_at_a_take_over_are_only_reported() -> None:
     world = stable(cluster_tree(group("a", 2), group("b", 1)))
     world = world.edit_spec(workerGroupSpecs=world.cluster["spec"]["workerGroupSpecs"][:1])
-    plan = plan_world(world, facts=Facts(groups_seen=frozenset({"a"})))
+    # Another operator made them: nobody can say what else was edited since.
+    newer, facts = Settings(operator_version="heliostat-v9"), Facts(groups_seen=frozenset({"a"}))
+    plan = plan_world(world, newer, facts)
     assert not deletes(plan)
     assert "LeftoverPods" in wait_reasons(plan)
+    assert own_conditions(plan) == {"Hindered": "LeftoverPods"}
+    told_world = apply_plan(world, plan)
+    backwards = structs.replace(told_world, objects=told_world.objects[::-1])
+    assert plan_world(backwards, newer, facts).is_empty, "it is told once, in whatever order they are seen"
+    gone = told_world.edit_objects(lambda tree: None if tree in told_world.pods(group="b") else tree)
+    assert "Hindered" not in run(gone, newer, facts)[0].conditions()
+
+
+def test_leftovers_that_are_on_their_way_out_are_nobodys_business() -> None:
+    world = stable(cluster_tree(group("a", 2), group("b", 1)))
+    world = world.edit_spec(workerGroupSpecs=world.cluster["spec"]["workerGroupSpecs"][:1])
+    (pod,) = world.pods(group="b")
+    leaving = {"metadata": {"deletionTimestamp": "2027-01-15T09:00:00Z"}}
+    plan = plan_world(world.edit_pod(pod["metadata"]["name"], leaving), facts=Facts(groups_seen=frozenset({"a"})))
+    assert "LeftoverPods" not in wait_reasons(plan)
 
 
 def test_a_group_that_is_in_the_spec_is_never_a_leftover() -> None:

@@ -3,10 +3,12 @@
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from heliostat.api.settings import Settings
 from heliostat.kube.jsontree import merge_patch
 from heliostat.plan.because import Because
+from heliostat.plan.observed import WORKLOAD, WORKLOAD_GROUP
 from heliostat.plan.scheduling import PROTECTION
 from plan.worlds import (
     NAMESPACE,
@@ -18,12 +20,15 @@ from plan.worlds import (
     creates,
     deletes,
     group,
+    observe,
     owned,
     patches,
+    plan_observed,
     plan_world,
     run,
     settle,
     stable,
+    unread,
     wait_reasons,
     with_gates,
 )
@@ -200,3 +205,12 @@ def test_r13_6_foreign_objects_under_our_names_are_left_alone() -> None:
         assert not created_pods(plan)
         assert "NameTaken" in wait_reasons(plan)
     assert settle(World(gang_tree()).add(foreign)).of_kind("Workload")
+
+
+@pytest.mark.parametrize("kind", [WORKLOAD, WORKLOAD_GROUP])
+def test_only_gangs_wait_for_objects_that_cannot_be_read(kind: str) -> None:
+    for tree, waits in ((cluster_tree(), False), (gang_tree(), True)):
+        seen = observe(World(tree))
+        plan = plan_observed(structs.replace(seen, objects=unread(seen.objects, kind)), WAS)
+        assert "NotKnown" in wait_reasons(plan)
+        assert (not created_pods(plan)) is waits

@@ -1,12 +1,16 @@
 """What a changed spec does to running Pods."""
 
+from collections.abc import Callable
+
 import pytest
 
 from heliostat.api.settings import Settings
 from heliostat.kube.pods import PodView
 from heliostat.plan.because import Because
+from heliostat.plan.own_conditions import HINDERED
 from heliostat.plan.upgrade import Verdict, decide_upgrade
 from plan.worlds import (
+    Tree,
     World,
     apply_plan,
     cluster_tree,
@@ -24,10 +28,12 @@ from plan.worlds import (
     stable,
     told,
     wait_reasons,
+    with_gates,
 )
 
 HASH, VERSION = "ray.io/upgrade-strategy-recreate-hash", "ray.io/kuberay-version"
 RECREATE = {"type": "Recreate"}
+AUTOSCALER_V2: Tree = {"enableInTreeAutoscaling": True, "autoscalerOptions": {"version": "v2"}}
 
 
 def head(**annotations: str) -> PodView:
@@ -76,6 +82,29 @@ def test_r5_5_recreate_deletes_every_pod_and_makes_them_new() -> None:
     assert world.pods(node_type="head")[0]["spec"]["nodeSelector"] == {"pool": "new"}
 
 
+@pytest.mark.parametrize(
+    "edit",
+    [
+        {"networkPolicy": {"mode": "DenyAll"}},
+        {"suspend": False},
+        {"autoscalerOptions": {"idleTimeoutSeconds": 90}},
+        {"headGroupSpec": {"enableIngress": True}},
+        {"headGroupSpec": {"ingressOptions": {"host": "ray.example.com"}}},
+    ],
+    ids=str,
+)
+def test_r6_2_recreate_counts_what_running_pods_would_not_miss(edit: Tree) -> None:
+    settings = with_gates(RayClusterNetworkPolicy=True)
+    world = stable(cluster_tree(upgradeStrategy=RECREATE), settings).edit_spec(**edit)
+    assert len(deletes(plan_world(world, settings))) == 2
+
+
+@pytest.mark.parametrize("edit", [{"suspend": False}, {"priority": 3}, {"idleTimeoutSeconds": 7}], ids=str)
+def test_r6_2_recreate_counts_what_only_the_autoscaler_reads_of_a_group(edit: Tree) -> None:
+    tree = cluster_tree(upgradeStrategy=RECREATE, rayVersion="2.56.0", **AUTOSCALER_V2)
+    assert len(deletes(plan_world(stable(tree).edit_group(**edit)))) == 2
+
+
 def test_the_head_goes_last_because_it_carries_the_hash() -> None:
     world = changed(stable(cluster_tree(group(replicas=2), upgradeStrategy=RECREATE)))
     stages = {stage.name: stage for stage in plan_world(world).stages}
@@ -92,6 +121,41 @@ def test_nothing_is_created_while_the_old_head_is_terminating() -> None:
     assert not deletes(waiting)
     assert "Recreating" in wait_reasons(waiting)
     assert len(created_pods(plan_world(settle(world)))) == 3
+
+
+def typo_in_the_account(world: World) -> World:
+    template = pod_template("ray-head", serviceAccountName="typo")
+    return world.edit_spec(enableInTreeAutoscaling=True, headGroupSpec={"template": template})
+
+
+def no_port_for_serve(world: World) -> World:
+    template = pod_template("ray-head")
+    template["spec"]["containers"][0]["ports"] = [{"name": "dash", "containerPort": 8265}]
+    return world.edit_spec(headGroupSpec={"template": template}).edit_metadata(
+        annotations={"ray.io/enable-serve-service": "true"}
+    )
+
+
+@pytest.mark.parametrize("mistake", [typo_in_the_account, no_port_for_serve])
+def test_a_cluster_that_could_not_be_made_anew_is_not_taken_down(mistake: Callable[[World], World]) -> None:
+    """KubeRay: R1-6, R4-1, R4-40; what comes before the Pods stops a recreate too."""
+    world = stable(cluster_tree(group(replicas=2), upgradeStrategy=RECREATE))
+    for _ in range(3):
+        plan = plan_world(mistake(world))
+        assert not deletes(plan)
+        world = settle(apply_plan(mistake(world), plan))
+    assert len(world.names("Pod")) == 3
+    assert HINDERED in world.conditions()
+    mended = world.edit_metadata(annotations=None).edit_spec(enableInTreeAutoscaling=None)
+    assert deletes(plan_world(changed(mended))), "it goes on when that is mended"
+
+
+def test_a_failure_to_make_what_new_pods_need_stops_the_recreate_in_the_same_plan() -> None:
+    world = changed(stable(cluster_tree(group(replicas=2), upgradeStrategy=RECREATE)))
+    world = world.edit_objects(lambda tree: None if tree["kind"] == "Service" else tree)
+    stages = {stage.name: stage for stage in plan_world(world).stages}
+    assert "head-service" in stages["recreate-workers"].needs
+    assert set(stages["recreate-head"].needs) == {"head-service", "recreate-workers"}
 
 
 def test_an_old_head_that_never_goes_does_not_stop_the_upgrade() -> None:

@@ -390,6 +390,13 @@ def told(plan: Plan) -> list[str]:
     return [event.note for event in (*plan.events, *successes)]
 
 
+def reporters(plan: Plan, *stages: str) -> set[str]:
+    """In whose name is told what the writes of these stages come to."""
+    reports = [action.report for stage in plan.stages if stage.name in stages for action in stage.actions]  # type: ignore[union-attr]
+    events = (event for report in reports for event in (report.success, report.failure))
+    return {event.reporter for event in events if event is not None}
+
+
 def owned(tree: Tree, uid: str = UID) -> Tree:
     owner = {
         "apiVersion": "ray.io/v1",

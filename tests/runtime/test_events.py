@@ -5,6 +5,8 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from msgspec.structs import replace
+
 from heliostat.kube.plan import Event, Ref
 from heliostat.runtime.event_aggregation import EVENT, EventSettings
 from heliostat.runtime.events import EventRecorder, EventWriter
@@ -76,6 +78,19 @@ def test_an_event_is_created_with_every_field_that_the_new_api_wants() -> None:
             "type": "Normal",
         } | {name: event[name] for name in event if name.startswith("deprecated")}
         assert world.told == {"created": 1}
+
+    in_virtual_time(test)
+
+
+def test_an_event_that_names_its_reporter_is_told_in_that_name() -> None:
+    """One controller of ours may do the work of several, which people know by their names."""
+
+    async def test(world: World) -> None:
+        world.recorder.record(POD, CREATED)
+        world.recorder.record(POD, replace(CREATED, reporter="heliostat.example/side"))
+        await asyncio.sleep(1)
+        reporters = sorted(event["reportingController"] for event in await world.events())
+        assert reporters == ["heliostat.example/job", "heliostat.example/side"]
 
     in_virtual_time(test)
 

@@ -42,12 +42,13 @@ def build_desired(cluster: RayCluster, settings: Settings) -> DesiredCluster:
         scheduling=scheduler.build_objects(context),
         network_policies=build_network_policies(context),
         tls_objects=build_tls_objects(context),
-        head_template=_finish_head(context, scheduler, spec_hash),
+        head_template=_finish_head(context, scheduler, spec_hash.text),
         head_name_prefix=head_pod_prefix(context.name),
         groups=tuple(_build_group(context, scheduler, group) for group in cluster.spec.worker_group_specs or []),
         workers=desired_workers(cluster.spec),
         totals=describe_totals(cluster.spec),
-        spec_hash=spec_hash,
+        spec_hash=spec_hash.text,
+        hashes_in_force=spec_hash.in_force,
         tls=context.is_tls,
     )
 

@@ -60,4 +60,5 @@ class DesiredCluster(Struct, frozen=True, kw_only=True):
     workers: int  # Pods of all groups together
     totals: JsonObject  # fields of the status that follow from the spec alone
     spec_hash: str
+    hashes_in_force: frozenset[str]  # first halves of the hashes whose Pods lack nothing: see spec_hash
     tls: bool  # Pods wait for the certificates

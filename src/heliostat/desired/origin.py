@@ -62,7 +62,7 @@ def build_cluster_of_service(service: RayService, tree: JsonObject, name: str, s
     cluster["metadata"]["annotations"] |= {
         "ray.io/hash-without-replicas-and-workers-to-delete": hash_spec(
             service.spec.ray_cluster_config, mute_suspend=True
-        ),
+        ).text,
         "ray.io/num-worker-groups": str(len(groups)),
         labels.OPERATOR_VERSION: settings.operator_version,
     }

@@ -65,7 +65,8 @@ def build_redis_cleanup_job(cluster: RayCluster, settings: Settings) -> JsonObje
         "metadata": {
             "name": redis_cleanup_job_name(context.name),
             "namespace": context.namespace,
-            "labels": dict(metadata["labels"]),
+            # Differs from KubeRay: R3-11, a template may override the label that Jobs are watched by.
+            "labels": {**metadata["labels"], labels.CREATED_BY: labels.OPERATOR},
             "annotations": dict(metadata["annotations"]),
             "ownerReferences": [owner_reference(cluster)],
         },

@@ -63,6 +63,7 @@ class Event(Struct, frozen=True):
     note: str
     about: Regarded | None = None
     related: Regarded | None = None  # a second object that has to do with it
+    reporter: str = ""  # the controller that reports it; empty: the one whose plan it is
 
 
 class Report(Struct, frozen=True):

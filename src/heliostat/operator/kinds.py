@@ -82,6 +82,12 @@ _ALWAYS = (
     observed.INGRESS,
 )  # fmt: skip
 
+# KubeRay: constants.md §16, R4-13, what others write into these is looked at with the next change of the cluster: an
+# ingress controller may write as often as we do. That one is gone is worth a look. A Job is not among them: it ends.
+HEARD_WHEN_GONE = frozenset(
+    {observed.INGRESS, observed.ROUTE, observed.SERVICE_ACCOUNT, observed.ROLE, observed.ROLE_BINDING}
+)
+
 
 def kinds_around(settings: Settings) -> dict[KindName, CachedKind[Any]]:
     """What is watched beside RayClusters and their Pods."""

@@ -5,6 +5,8 @@ in them is ever changed. A Secret that cert-manager made is handed to its certif
 Pods wait until both leaf certificates are issued for their current generation and both Secrets are complete (R11-20).
 """
 
+from msgspec.structs import replace
+
 from heliostat.api.markers import JsonObject
 from heliostat.api.raycluster import RayCluster
 from heliostat.api.settings import Settings
@@ -12,8 +14,9 @@ from heliostat.desired import labels
 from heliostat.desired.mtls import build_leaf_certificates, head_certificate_name, worker_certificate_name
 from heliostat.desired.names import head_tls_secret, worker_tls_secret
 from heliostat.kube.conditions import get_condition
+from heliostat.kube.jsontree import diff_merge_patch
 from heliostat.kube.owners import controller_of, owner_references
-from heliostat.kube.plan import Create, Event, Patch, Wait, ref_of
+from heliostat.kube.plan import Create, Event, Patch, Ref, Wait, ref_of
 from heliostat.kube.pods import PodView, is_terminal, is_terminating
 from heliostat.plan.because import Because, Hold
 from heliostat.plan.ensure import name_taken, wait_for_knowledge
@@ -21,7 +24,13 @@ from heliostat.plan.moments import moment_of
 from heliostat.plan.observed import CERTIFICATE, SECRET, ObservedCluster, Unknown, kind_name
 from heliostat.plan.parts import NOTHING, Part, join
 from heliostat.plan.pod_health import node_type
-from heliostat.plan.reports import NORMAL, WARNING, report_certificate_step
+from heliostat.plan.reports import (
+    NORMAL,
+    WARNING,
+    certificate_step_failed,
+    report_certificate_step,
+    tell_of_certificates,
+)
 
 NOT_READY_POLL, READY_POLL = 30.0, 60.0
 EXPIRY_WARNING = 24 * 3600.0
@@ -39,7 +48,7 @@ def plan_certificates(
     tls_objects: tuple[JsonObject, ...], observed: ObservedCluster, settings: Settings, now: float
 ) -> Part:
     """``tls_objects`` are the wanted ones in the order they are made; without any, what exists stays (R11-2)."""
-    if not tls_objects:
+    if not tls_objects or not settings.cert_manager:  # KubeRay: §11.1, without cert-manager nobody keeps certificates
         return NOTHING
     pods = observed.own_pods
     if isinstance(pods, Unknown):
@@ -60,16 +69,21 @@ def _leaf_certificates(
 
 
 def _ensure(wanted: JsonObject, observed: ObservedCluster) -> Part:
-    ref = ref_of(wanted)
-    report = report_certificate_step(_STEPS[_component(wanted)])
+    ref, step = ref_of(wanted), _STEPS[_component(wanted)]
     live = observed.find(kind_name(ref.api_version, ref.kind), ref.name)
     if isinstance(live, Unknown):
         return wait_for_knowledge(str(ref), live)
     if live is None:
-        return Part(actions=(Create(wanted, Because.MISSING, report),))
+        return Part(actions=(Create(wanted, Because.MISSING, report_certificate_step(step)),))
     if not observed.owns(live):
-        return name_taken(ref)
+        return _tell_taken(ref, step)
     return _update_leaf(live, wanted) if _component(wanted) in ("head-certificate", "worker-certificate") else NOTHING
+
+
+def _tell_taken(ref: Ref, step: str) -> Part:
+    """KubeRay: R11-3, a step that cannot be done is told."""
+    taken = name_taken(ref)
+    return replace(taken, events=(certificate_step_failed(step, taken.waits[0].message),))
 
 
 def _component(tree: JsonObject) -> str:
@@ -77,23 +91,26 @@ def _component(tree: JsonObject) -> str:
 
 
 def _update_leaf(live: JsonObject, wanted: JsonObject) -> Part:
-    """Only labels and the sets of names and addresses count (R11-6); if they differ, the whole spec is replaced."""
+    """Only labels and the sets of names and addresses count (R11-6); if those differ, the whole spec is replaced.
+
+    Differs from KubeRay: R11-6, other labels alone leave the spec alone and are not told as other addresses.
+    """
     there, spec = live.get("spec") or {}, wanted["spec"]
-    same_names = all(set(there.get(key) or []) == set(spec[key]) for key in ("dnsNames", "ipAddresses"))
-    if same_names and (live["metadata"].get("labels") or {}) == wanted["metadata"]["labels"]:
-        return NOTHING
-    metadata, node = live["metadata"], _component(wanted).removesuffix("-certificate")
-    changes = {"metadata": {"labels": wanted["metadata"]["labels"]}, "spec": spec}
+    labels_there = live["metadata"].get("labels") or {}
+    changes: JsonObject = {}
+    if changed_labels := diff_merge_patch(labels_there, wanted["metadata"]["labels"]):
+        changes["metadata"] = {"labels": changed_labels}
+    if all(set(there.get(key) or []) == set(spec[key]) for key in ("dnsNames", "ipAddresses")):
+        return Part(actions=(_patch_leaf(live, wanted, changes, Because.DRIFTED),)) if changes else NOTHING
+    node = _component(wanted).removesuffix("-certificate")
     note = f"Updated {node} certificate SANs (IPs: [{' '.join(spec['ipAddresses'])}])"
-    patch = Patch(
-        ref_of(live),
-        metadata["uid"],
-        metadata["resourceVersion"],
-        changes,
-        Because.ADDRESSES_CHANGED,
-        report_certificate_step(_STEPS[_component(wanted)]),
-    )
-    return Part(actions=(patch,), events=(Event(NORMAL, "MTLSCertificatesUpdated", "Update", note),))
+    patch = _patch_leaf(live, wanted, changes | {"spec": spec}, Because.ADDRESSES_CHANGED)
+    return Part(actions=(patch,), events=(tell_of_certificates(NORMAL, "MTLSCertificatesUpdated", "Update", note),))
+
+
+def _patch_leaf(live: JsonObject, wanted: JsonObject, changes: JsonObject, because: Because) -> Patch:
+    metadata, report = live["metadata"], report_certificate_step(_STEPS[_component(wanted)])
+    return Patch(ref_of(live), metadata["uid"], metadata["resourceVersion"], changes, because, report)
 
 
 def _hand_over_secrets(observed: ObservedCluster, wanted: tuple[JsonObject, ...]) -> Part:
@@ -126,9 +143,11 @@ def _tell_state(observed: ObservedCluster, wanted: tuple[JsonObject, ...], now: 
     lives = [observed.find(CERTIFICATE, tree["metadata"]["name"]) for tree in wanted]
     if not all(isinstance(live, dict) and is_issued(live) for live in lives[1:]):
         note = "Waiting for cert-manager to issue mTLS certificates"
-        return Part(events=(Event(NORMAL, "MTLSCertsNotReady", "Reconcile", note),), wake_after=NOT_READY_POLL)
+        return Part(
+            events=(tell_of_certificates(NORMAL, "MTLSCertsNotReady", "Reconcile", note),), wake_after=NOT_READY_POLL
+        )
     note = "mTLS PKI is ready: CA, head, and worker certificates issued"
-    ready = Event(NORMAL, "MTLSPKIReady", "Reconcile", note)
+    ready = tell_of_certificates(NORMAL, "MTLSPKIReady", "Reconcile", note)
     expiring = [event for live in lives if isinstance(live, dict) for event in _warn_of_expiry(live, now)]
     return Part(events=(ready, *expiring), wake_after=READY_POLL)
 
@@ -141,7 +160,7 @@ def _warn_of_expiry(certificate: JsonObject, now: float) -> list[Event]:
         f"TLS certificate {certificate['metadata']['name']} expires in {(end - now) / 3600:.1f} hours; "
         "Ray does not hot-reload certs so a pod restart will be needed after renewal"
     )
-    return [Event(WARNING, "MTLSCertificateExpiringSoon", "Reconcile", note)]
+    return [tell_of_certificates(WARNING, "MTLSCertificateExpiringSoon", "Reconcile", note)]
 
 
 def is_issued(certificate: JsonObject) -> bool:

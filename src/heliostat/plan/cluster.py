@@ -15,7 +15,8 @@ from heliostat.desired.model import DesiredCluster, Impossible
 from heliostat.desired.mtls import build_tls_objects
 from heliostat.desired.network_policies import build_network_policies
 from heliostat.desired.redis_cleanup import build_redis_cleanup_job
-from heliostat.kube.plan import Event, Plan, Wait
+from heliostat.kube.conditions import get_condition
+from heliostat.kube.plan import Event, Patch, Plan, Wait
 from heliostat.kube.pods import PodView
 from heliostat.kube.problems import Problem
 from heliostat.plan import deletion, ensure, suspend, upgrade
@@ -27,12 +28,12 @@ from heliostat.plan.head import plan_head
 from heliostat.plan.names import PodNames
 from heliostat.plan.network_policies import plan_network_policies
 from heliostat.plan.observed import Facts, ObservedCluster, Unknown
-from heliostat.plan.own_conditions import hindered, list_waits_for_people
+from heliostat.plan.own_conditions import SPEC_NOT_APPLIED, hindered, list_waits_for_people
 from heliostat.plan.parts import Draft, Part, wait_beside
 from heliostat.plan.pod_context import PodContext, names_asked_away
 from heliostat.plan.removed_groups import plan_removed_groups
 from heliostat.plan.scheduling import plan_scheduling
-from heliostat.plan.status import plan_status
+from heliostat.plan.status import plan_own_conditions, plan_status
 from heliostat.plan.suspend import PodsFate
 from heliostat.plan.unapplied import find_unapplied
 from heliostat.plan.upgrade import Verdict
@@ -44,6 +45,8 @@ STATUS_POLL = 2.0  # KubeRay: looks again soon after each status write
 POD_NEEDS = (
     "finalizer", "service-account", "role", "role-binding", "auth-secret", "head-service", "gcs-claim", "scheduling",
 )  # fmt: skip
+# KubeRay: R13-1, the scheduler is asked after a recreate; all else comes before it and stops it (R1-6).
+RECREATE_NEEDS = tuple(need for need in POD_NEEDS if need != "scheduling")
 
 
 def plan_cluster(
@@ -69,10 +72,7 @@ def plan_cluster(
         raise ValueError("an accepted RayCluster is planned with the objects it should consist of")
     draft.add("warnings", Part(events=tuple(_event_of(observed, problem) for problem in warnings if problem.reason)))
     if cluster.metadata.deletion_timestamp:
-        needs_job = deletion.needs_cleanup(cluster, settings)
-        job = build_redis_cleanup_job(cluster, settings) if needs_job else None
-        draft.add("deletion", deletion.plan_deletion(observed, settings, now, job))
-        return draft.finish()
+        return _plan_leaving(draft, observed, settings, facts, now)
     return _plan_living(draft, observed, desired, settings, facts, now)
 
 
@@ -94,6 +94,21 @@ def _plan_refused(draft: Draft, observed: ObservedCluster, settings: Settings, n
         draft.add("certificates", plan_certificates(build_tls_objects(context), observed, settings, now))
 
 
+def _plan_leaving(draft: Draft, observed: ObservedCluster, settings: Settings, facts: Facts, now: float) -> Plan:
+    cluster = observed.cluster
+    job = build_redis_cleanup_job(cluster, settings) if deletion.needs_cleanup(cluster, settings) else None
+    part = deletion.plan_deletion(observed, settings, now, job)
+    draft.add("deletion", part)
+    status = None
+    if deletion.has_finalizer(cluster.metadata) and not any(isinstance(action, Patch) for action in part.actions):
+        found = (
+            hindered((*list_waits_for_people(draft.waits), *facts.hindrances)),
+            get_condition(observed.conditions, SPEC_NOT_APPLIED),
+        )
+        status = plan_own_conditions(observed, settings, now, tuple(one for one in found if one is not None))
+    return draft.finish(status=status)
+
+
 def _plan_living(
     draft: Draft, observed: ObservedCluster, desired: DesiredCluster, settings: Settings, facts: Facts, now: float
 ) -> Plan:
@@ -110,7 +125,12 @@ def _plan_living(
     if not finalizer.actions:  # it moves the version that a status write would have to name
         own = _own_conditions(draft, observed, desired, settings, facts)
         status = plan_status(observed, desired, settings, facts, now, is_hindered=is_hindered, own=own)
-    return draft.finish(status=status, wake_after=STATUS_POLL if status else float(settings.requeue_seconds))
+    return draft.finish(status=status, wake_after=STATUS_POLL if status else _periodic_look(settings))
+
+
+def _periodic_look(settings: Settings) -> float | None:
+    """KubeRay: constants.md §6.1, zero and less mean that only a change wakes it."""
+    return float(settings.requeue_seconds) if settings.requeue_seconds > 0 else None
 
 
 def _own_conditions(
@@ -118,7 +138,7 @@ def _own_conditions(
 ) -> tuple[JsonObject, ...]:
     found = (
         hindered((*list_waits_for_people(draft.waits), *facts.hindrances)),
-        find_unapplied(observed, desired.spec_hash, settings.operator_version),
+        find_unapplied(observed, desired.hashes_in_force, settings.operator_version),
     )
     return tuple(condition for condition in found if condition is not None)
 
@@ -135,8 +155,13 @@ def _ensure_surroundings(draft: Draft, observed: ObservedCluster, desired: Desir
     draft.add("head-service", ensure.ensure_head_service(desired.head_service, observed))
     draft.add("headless-service", ensure.ensure_headless_service(desired.headless_service, observed))
     draft.add("serve-service", ensure.ensure_serve_service(desired.serve_service, observed))
-    if not isinstance(desired.serve_service, Impossible):
+    if not _lacks_serve_service(draft, desired):
         draft.add("gcs-claim", ensure_claim(desired, observed))
+
+
+def _lacks_serve_service(draft: Draft, desired: DesiredCluster) -> bool:
+    """KubeRay: R4-40, a serve Service that is not there and cannot be built stops everything after it."""
+    return isinstance(desired.serve_service, Impossible) and draft.is_hindered("serve-service")
 
 
 def _plan_pods(
@@ -183,18 +208,18 @@ def _pod_context(
 
 def _bring_pods_in_line(draft: Draft, observed: ObservedCluster, context: PodContext, facts: Facts) -> None:
     desired, settings = context.desired, context.settings
+    if _lacks_serve_service(draft, desired):
+        return
     head = upgrade.stamped_head(context)
     verdict = upgrade.decide_upgrade(context.cluster.spec, head, desired.spec_hash, settings.operator_version)
     if verdict is Verdict.RECREATE:
         workers, heads = upgrade.plan_recreate(context)
-        draft.add("recreate-workers", workers)
-        draft.add("recreate-head", heads, ("recreate-workers",))
+        draft.add("recreate-workers", workers, RECREATE_NEEDS)
+        draft.add("recreate-head", heads, (*RECREATE_NEEDS, "recreate-workers"))
         return
     if verdict is Verdict.RESTAMP and head is not None:
         draft.add("restamp", upgrade.plan_restamp(head, desired, settings))
     draft.add("removed-groups", plan_removed_groups(context.pods, desired, facts))
-    if isinstance(desired.serve_service, Impossible):
-        return  # KubeRay: R4-40, a serve Service that cannot be built stops everything after it
     draft.add("scheduling", plan_scheduling(desired, observed, settings))
     draft.add("head-pod", plan_head(context), POD_NEEDS)
     if draft.is_hindered("head-pod"):

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from heliostat.api.markers import JsonObject
 from heliostat.desired import labels
 from heliostat.desired.model import Impossible, Slot
+from heliostat.desired.names import serve_service_name
 from heliostat.kube.plan import Create, Event, Ref, Wait, ref_of
 from heliostat.plan.because import Because, Hold
 from heliostat.plan.observed import ROUTE, SERVICE, SERVICE_ACCOUNT, ObservedCluster, Unknown, kind_name
@@ -103,7 +104,9 @@ def ensure_headless_service(wanted: JsonObject | None, observed: ObservedCluster
 
 def ensure_serve_service(wanted: Slot, observed: ObservedCluster) -> Part:
     if isinstance(wanted, Impossible):
-        return wait_for(Hold.IMPOSSIBLE, wanted.message, "the spec is changed")
+        found = observed.find(SERVICE, serve_service_name(observed.cluster.metadata.name))
+        is_there = isinstance(found, dict)  # KubeRay: R4-40, then nothing has to be built
+        return NOTHING if is_there else wait_for(Hold.IMPOSSIBLE, wanted.message, "the spec is changed")
     part = ensure_by_name(wanted, observed)
     if wanted is None or not part.actions:
         return part

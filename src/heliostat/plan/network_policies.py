@@ -15,7 +15,7 @@ from heliostat.plan.emptiness import drop_empty
 from heliostat.plan.ensure import create
 from heliostat.plan.observed import NETWORK_POLICY, ObservedCluster, Unknown
 from heliostat.plan.parts import NOTHING, Part, join, wait_beside
-from heliostat.plan.reports import WARNING, report_policy
+from heliostat.plan.reports import POLICY_REPORTER, WARNING, report_policy
 
 # Empty selectors select everything, so they mean something.
 _SIGNIFICANT = frozenset({"podSelector", "namespaceSelector"})
@@ -76,4 +76,5 @@ def _tell_collision(live: JsonObject) -> Part:
         "to avoid the collision"
     )
     wait = wait_beside(Hold.NAME_TAKEN, note, "it is deleted or renamed")
-    return Part(waits=wait.waits, events=(Event(WARNING, "NetworkPolicyNameCollision", "Validate", note),))
+    event = Event(WARNING, "NetworkPolicyNameCollision", "Validate", note, reporter=POLICY_REPORTER)
+    return Part(waits=wait.waits, events=(event,))

@@ -30,6 +30,7 @@ MENDED_BY_PEOPLE = frozenset(
         Hold.HEAD_NOT_RESTARTED,
         Hold.SEVERAL_HEADS,
         Hold.DUPLICATE_GROUP,
+        Hold.LEFTOVER_PODS,
     }
 )
 _LONGEST = 2000  # characters; a server may quote a whole object

@@ -19,17 +19,18 @@ from heliostat.plan.reports import report_removed_group
 
 def plan_removed_groups(pods: tuple[PodView, ...], desired: DesiredCluster, facts: Facts) -> Part:
     named = {group.name for group in desired.groups}
-    orphans = [pod for pod in pods if node_type(pod) == labels.WORKER and group_of(pod) not in named]
+    staying = (pod for pod in pods if node_type(pod) == labels.WORKER and not is_terminating(pod))
+    orphans = [pod for pod in staying if group_of(pod) not in named]
     deletes = [
         delete_pod(pod, Because.GROUP_REMOVED, report_removed_group(pod, group_of(pod)))
         for pod in orphans
-        if group_of(pod) in facts.groups_seen and not is_terminating(pod)
+        if group_of(pod) in facts.groups_seen
     ]
     leftovers = sorted({group_of(pod) for pod in orphans} - facts.groups_seen)
     return Part(actions=tuple(deletes), waits=tuple(_tell_leftovers(group, orphans) for group in leftovers))
 
 
 def _tell_leftovers(group: str, orphans: list[PodView]) -> Wait:
-    names = [pod.name for pod in orphans if group_of(pod) == group]
+    names = sorted(pod.name for pod in orphans if group_of(pod) == group)  # the same words at every look
     message = f"{len(names)} Pods belong to worker group {group!r}, which is not in the spec: {', '.join(names[:3])}"
     return Wait(Hold.LEFTOVER_PODS, message, "they are deleted by hand or the group is back in the spec")

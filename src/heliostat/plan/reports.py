@@ -4,13 +4,16 @@ A note names its object as ``namespace/name``; the error text of a failure is ap
 The tags of failures are the reasons that a ReplicaFailure condition shows.
 """
 
+from msgspec.structs import replace
+
 from heliostat.kube.plan import Event, Ref, Report
 from heliostat.kube.pods import PodView, Terminated
 from heliostat.plan import observed as kinds
 from heliostat.plan.pod_health import ray_termination
 
 NORMAL, WARNING = "Normal", "Warning"
-_COMMA, _COLON = ", ", ": "  # KubeRay's two side controllers put a colon before the error
+_COLON = ": "  # KubeRay's two side controllers put a colon before the error
+POLICY_REPORTER, TLS_REPORTER = "networkpolicy-controller", "raycluster-mtls-controller"  # their names in events
 
 DELETE_ALL_FAILED = "FailedDeleteAllPods"
 DELETE_HEAD_FAILED = "FailedDeleteHeadPod"
@@ -38,10 +41,18 @@ def report_create(ref: Ref) -> Report:
     if texts is None:
         return Report()
     middle, done, failed = texts
-    return Report(
+    report = Report(
         success=Event(NORMAL, f"Created{middle}", "Create", f"{done} {_place(ref)}"),
         failure=Event(WARNING, f"FailedToCreate{middle}", "Create", f"{failed} {_place(ref)}"),
-        separator=_COLON if middle == "NetworkPolicy" else _COMMA,
+    )
+    return _of_side_controller(report, POLICY_REPORTER) if middle == "NetworkPolicy" else report
+
+
+def _of_side_controller(report: Report, reporter: str) -> Report:
+    return Report(
+        success=report.success and replace(report.success, reporter=reporter),
+        failure=report.failure and replace(report.failure, reporter=reporter),
+        separator=_COLON,
     )
 
 
@@ -54,18 +65,25 @@ def report_ingress_update(ref: Ref) -> Report:
 
 def report_policy(verb: str, ref: Ref) -> Report:
     """``verb`` is Update or Delete."""
-    return Report(
+    failed = f"Failed to {verb.lower()} NetworkPolicy {_place(ref)}"
+    report = Report(
         success=Event(NORMAL, f"{verb}dNetworkPolicy", verb, f"{verb}d NetworkPolicy {_place(ref)}"),
-        failure=Event(
-            WARNING, f"FailedTo{verb}NetworkPolicy", verb, f"Failed to {verb.lower()} NetworkPolicy {_place(ref)}"
-        ),
-        separator=_COLON,
+        failure=Event(WARNING, f"FailedTo{verb}NetworkPolicy", verb, failed),
     )
+    return _of_side_controller(report, POLICY_REPORTER)
+
+
+def tell_of_certificates(type_: str, reason: str, action: str, note: str) -> Event:
+    return Event(type_, reason, action, note, reporter=TLS_REPORTER)
 
 
 def report_certificate_step(what: str) -> Report:
-    note = f"Failed to reconcile mTLS {what}"
-    return Report(failure=Event(WARNING, "MTLSFailedToReconcile", "Reconcile", note), separator=_COLON)
+    return Report(failure=certificate_step_failed(what), separator=_COLON)
+
+
+def certificate_step_failed(what: str, why: str = "") -> Event:
+    note = f"Failed to reconcile mTLS {what}" + (f"{_COLON}{why}" if why else "")
+    return tell_of_certificates(WARNING, "MTLSFailedToReconcile", "Reconcile", note)
 
 
 def report_head_create(place: str) -> Report:

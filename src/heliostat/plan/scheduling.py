@@ -9,6 +9,8 @@
 An object of somebody else's under our name is left alone, and the Pods wait.
 """
 
+from msgspec.structs import replace
+
 from heliostat.api.markers import JsonObject
 from heliostat.api.settings import Settings
 from heliostat.desired.model import DesiredCluster, Impossible
@@ -87,9 +89,9 @@ def _plan_gang(wanted: tuple[JsonObject, ...], observed: ObservedCluster) -> Par
     """The PodGroup refers to the Workload and cannot change: it goes first, and comes last."""
     workloads, groups = observed.list_kind(WORKLOAD), observed.list_kind(WORKLOAD_GROUP)
     if isinstance(workloads, Unknown):
-        return wait_for_knowledge("the Workload", workloads)
+        return _wait_to_see("the Workload", workloads, wanted)
     if isinstance(groups, Unknown):
-        return wait_for_knowledge("the PodGroup", groups)
+        return _wait_to_see("the PodGroup", groups, wanted)
     foreign = [live for tree in wanted if (live := _known(_find(tree, observed))) and not observed.owns(live)]
     if foreign:
         return name_taken(ref_of(foreign[0]))
@@ -97,6 +99,12 @@ def _plan_gang(wanted: tuple[JsonObject, ...], observed: ObservedCluster) -> Par
         if stale is not None:
             return _remove(stale, because=Because.IMMUTABLE if wanted else Because.NOT_WANTED)
     return join(create(tree) for tree in wanted if _find(tree, observed) is None)
+
+
+def _wait_to_see(what: str, unknown: Unknown, wanted: tuple[JsonObject, ...]) -> Part:
+    """A cluster that is no gang has only leftovers to lose there: its Pods need not wait for that."""
+    wait = wait_for_knowledge(what, unknown)
+    return wait if wanted else replace(wait, is_hindered=False)
 
 
 def _known(found: Found) -> JsonObject | None:

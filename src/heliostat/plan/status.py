@@ -51,6 +51,19 @@ def plan_status(
     can be said.
     """
     status = calculate_status(observed, desired, settings, facts, now, is_hindered=is_hindered) or observed.status
+    return _write_if_due(observed, status, settings, now, own)
+
+
+def plan_own_conditions(
+    observed: ObservedCluster, settings: Settings, now: float, own: Sequence[JsonObject]
+) -> WriteStatus | None:
+    """For a cluster on its way out: only conditions of our own move, the rest stays as it read (KubeRay: R1-3)."""
+    return _write_if_due(observed, observed.status, settings, now, own)
+
+
+def _write_if_due(
+    observed: ObservedCluster, status: JsonObject, settings: Settings, now: float, own: Sequence[JsonObject]
+) -> WriteStatus | None:
     if settings.gate("RayClusterStatusConditions"):
         conditions = show_own(status.get("conditions") or (), own, format_timestamp(now))
         status = {**status, "conditions": conditions} if conditions or "conditions" in status else status

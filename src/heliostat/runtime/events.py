@@ -201,4 +201,4 @@ class EventRecorder:
 
     def record(self, subject: Subject, event: Event) -> None:
         """Returns at once, whatever happens."""
-        self._writer.record(self._controller, subject, event)
+        self._writer.record(event.reporter or self._controller, subject, event)

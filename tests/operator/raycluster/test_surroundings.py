@@ -3,15 +3,31 @@
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
-from heliostat.api.settings import Settings
+from heliostat.api.settings import Settings, default_gates
 from heliostat.kube.objects import Key, Metadata, Object, OwnerReference
-from heliostat.operator.kinds import WholeObject, kinds_around
-from heliostat.operator.raycluster.surroundings import CachedObjects, Interests
+from heliostat.operator.kinds import HEARD_WHEN_GONE, WholeObject, kinds_around
+from heliostat.operator.raycluster.surroundings import CachedObjects, Interests, when_gone
 from heliostat.operator.scope import cache_dispensable
-from heliostat.plan.observed import CLAIM, INGRESS, SERVICE, SERVICE_ACCOUNT, Unknown
+from heliostat.plan.observed import (
+    CERTIFICATE,
+    CLAIM,
+    INGRESS,
+    ISSUER,
+    JOB,
+    NETWORK_POLICY,
+    SECRET,
+    SERVICE,
+    SERVICE_ACCOUNT,
+    VOLCANO_GROUP,
+    WORKLOAD,
+    WORKLOAD_GROUP,
+    Unknown,
+)
 from heliostat.runtime.cache import CacheWriter
 from heliostat.runtime.caches import Caches
+from heliostat.runtime.reconciler import its_controller
 
 CLUSTER = Key("ns", "demo")
 UID = "uid-demo"
@@ -118,3 +134,23 @@ def test_our_own_object_wakes_it_by_its_owner_alone() -> None:
     view.show(SERVICE, service("demo-head-svc", owner=UID))
     view.objects().find(SERVICE, "demo-head-svc")
     assert view.woken_by(SERVICE, service("demo-head-svc", owner=UID)) == []
+
+
+def test_a_kind_that_is_heard_when_gone_wakes_its_owner_only_then() -> None:
+    theirs = when_gone(its_controller("ray.io/v1", "RayCluster"))
+    mine, other = service("demo", owner=UID), WholeObject(metadata=replace(metadata("demo", owner=UID), uid="another"))
+    assert list(theirs(None, mine)) == []
+    assert list(theirs(mine, service("demo", owner=UID, touched=True))) == []
+    assert list(theirs(mine, None)) == [CLUSTER]
+    assert list(theirs(mine, other)) == [CLUSTER], "it was deleted and made anew while nobody looked"
+    assert list(theirs(service("strangers"), None)) == []
+
+
+def test_constants_16_what_kuberay_watches_is_heard_of_at_every_change() -> None:
+    gates = dict.fromkeys(default_gates(), True)
+    settings = Settings(gates=gates, openshift_route=True, cert_manager=True)
+    volcano = Settings(batch_scheduler="volcano")
+    heard = {*kinds_around(settings), *kinds_around(volcano)} - HEARD_WHEN_GONE
+    assert heard == {
+        SERVICE, SECRET, CLAIM, ISSUER, CERTIFICATE, NETWORK_POLICY, VOLCANO_GROUP, WORKLOAD, WORKLOAD_GROUP, JOB,
+    }  # fmt: skip

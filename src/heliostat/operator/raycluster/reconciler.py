@@ -1,7 +1,7 @@
 """RayClusters on the loop: the view is put together from the caches, and ``plan_cluster`` decides.
 
-Nothing is decided here. A cluster is looked at again when it or anything it controls changes, when something it
-looked for and did not find appears, and when its plan failed in a new way: the status has to tell.
+Nothing is decided here. A cluster is looked at again when it or anything it controls changes (of some kinds: is gone),
+when something it looked for and did not find appears, and when its plan failed in a new way: the status has to tell.
 """
 
 from collections.abc import Iterable, Sequence
@@ -11,20 +11,26 @@ from msgspec.structs import replace
 
 from heliostat.api.settings import Settings
 from heliostat.api.validation import refusal, status_problems
-from heliostat.api.validation.scope import SPEC_REASON
-from heliostat.api.validation.verdict import event_of
 from heliostat.desired import labels
 from heliostat.kube.objects import Key, Object
 from heliostat.kube.plan import Plan, Wait
 from heliostat.kube.pods import PodView, build_view
-from heliostat.kube.problems import Problem
-from heliostat.operator.kinds import RAY_CLUSTER, RAY_CLUSTERS, RAY_PODS, RayPod, WholeObject, kinds_around
+from heliostat.operator.kinds import (
+    HEARD_WHEN_GONE,
+    RAY_CLUSTER,
+    RAY_CLUSTERS,
+    RAY_PODS,
+    RayPod,
+    WholeObject,
+    kinds_around,
+)
 from heliostat.operator.raycluster.memory import Memory
-from heliostat.operator.raycluster.surroundings import CachedObjects, Interests
-from heliostat.operator.raycluster.understanding import Understanding
+from heliostat.operator.raycluster.surroundings import CachedObjects, Interests, when_gone
+from heliostat.operator.raycluster.understanding import Understanding, metadata_of
 from heliostat.operator.scope import Scoped, cache_dispensable, cache_needed
 from heliostat.plan.because import Hold
 from heliostat.plan.cluster import plan_cluster
+from heliostat.plan.misfit import plan_misfit
 from heliostat.plan.observed import ObservedCluster, Unknown
 from heliostat.runtime.caches import Caches
 from heliostat.runtime.outcome import Outcome
@@ -60,8 +66,9 @@ class RayClusterReconciler:
         sources += [Source(cache, itself) for cache in self._clusters]
         sources += [Source(cache, keys_of) for cache in self._pods for keys_of in (controller, _labelled)]
         for kind, scoped in self._around.items():
+            owner = when_gone(controller) if kind in HEARD_WHEN_GONE else controller
             awaiting = self._interests.awaiting(kind)
-            sources += [Source(cache, keys_of) for cache in scoped for keys_of in (controller, awaiting)]
+            sources += [Source(cache, keys_of) for cache in scoped for keys_of in (owner, awaiting)]
         return sources
 
     def subject(self, key: Key) -> Subject | None:
@@ -92,7 +99,8 @@ class RayClusterReconciler:
         meaning = self._understanding.understand(item)
         status = msgspec.json.decode(item.status)
         if meaning.cluster is None:
-            return _plan_misfit(key, meaning.refusal)
+            misfit = meaning.refusal
+            return plan_misfit(metadata_of(item), msgspec.json.decode(item.spec), misfit, now) if misfit else Plan()
         objects = CachedObjects(key, item.metadata.uid, self._around, self._interests)
         pods = self._pods_around(key)
         observed = ObservedCluster(cluster=meaning.cluster, status=status, pods=pods, objects=objects)
@@ -117,14 +125,6 @@ class RayClusterReconciler:
                 return Unknown(f"Pod {found.metadata.name} cannot be read: {found.problem}")
         index = self._pods_of[cache.kind.namespace]
         return tuple(view_ray_pod(pod) for pod in index.at(str(key)))
-
-
-def _plan_misfit(key: Key, misfit: Problem | None) -> Plan:
-    """The server has let it through, so nobody else tells."""
-    if misfit is None:
-        return Plan()
-    told = event_of(replace(misfit, problem=str(misfit), reason=SPEC_REASON), key.namespace, key.name)
-    return Plan(waits=(Wait(Hold.REFUSED, str(misfit), misfit.fix),), events=(told,))
 
 
 def _look_again_soon(plan: Plan) -> Plan:

@@ -48,6 +48,16 @@ class Interests:
         return keys_of
 
 
+def when_gone(keys_of: KeysOf) -> KeysOf:
+    """The keys that a change concerns, if it took the object away; another one of its name is no consolation."""
+
+    def keys_of_the_gone(before: Object | None, after: Object | None) -> Iterable[Key]:
+        is_here = before is None or (after is not None and after.metadata.uid == before.metadata.uid)
+        return () if is_here else keys_of(before, None)
+
+    return keys_of_the_gone
+
+
 class CachedObjects:
     """The view of one cluster, for the length of one plan."""
 

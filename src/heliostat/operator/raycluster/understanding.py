@@ -67,7 +67,7 @@ def _is_same(known: WholeObject, item: WholeObject) -> bool:
 def _with_metadata(meaning: Meaning, item: WholeObject) -> Meaning:
     if meaning.cluster is None:
         return meaning
-    return replace(meaning, cluster=replace(meaning.cluster, metadata=_metadata_of(item)))
+    return replace(meaning, cluster=replace(meaning.cluster, metadata=metadata_of(item)))
 
 
 def work_out(item: WholeObject, settings: Settings) -> Meaning:
@@ -75,14 +75,14 @@ def work_out(item: WholeObject, settings: Settings) -> Meaning:
         spec = _decode_spec(item.spec)
     except msgspec.ValidationError as error:
         return Meaning(None, None, _find_misfit(item, str(error)))
-    cluster = RayCluster(api_version="ray.io/v1", kind="RayCluster", metadata=_metadata_of(item), spec=spec)
+    cluster = RayCluster(api_version="ray.io/v1", kind="RayCluster", metadata=metadata_of(item), spec=spec)
     problems = tuple(cluster_problems(cluster, settings))
     refused = refusal(problems)
     desired = build_desired(cluster, settings) if refused is None else None
     return Meaning(cluster, desired, refused, tuple(each for each in problems if each.severity == "warning"))
 
 
-def _metadata_of(item: WholeObject) -> ObjectMeta:
+def metadata_of(item: WholeObject) -> ObjectMeta:
     metadata = item.metadata
     return ObjectMeta(
         name=metadata.name,
