@@ -20,6 +20,7 @@ from heliostat.runtime.client import Client
 from heliostat.runtime.controller import Controller, Observer
 from heliostat.runtime.executor import Executor, Recorder
 from heliostat.runtime.freshness import Freshness
+from heliostat.runtime.loop_turns import LoopTurns
 from heliostat.runtime.outcome import Outcome
 from heliostat.runtime.queue import WorkQueue
 from heliostat.runtime.reconciler import Reconciler
@@ -70,6 +71,7 @@ class Host:
         self._around = surroundings
         writing = Writing(client, types, self.freshness, random_bytes=surroundings.random_bytes, effects=self.effects)
         self._writing = writing
+        self._turns = LoopTurns()
         self._reflectors: dict[CachedKind[Any], Reflector[Any]] = {}
         self._watching: dict[CachedKind[Any], asyncio.Task[None]] = {}
         self._group: asyncio.TaskGroup | None = None
@@ -101,6 +103,7 @@ class Host:
             observer=self._around.observer,
             after=after,
             stopwatch=self._around.stopwatch,
+            turns=self._turns,
         )
         self.controllers.append(controller)
         return controller
