@@ -66,6 +66,7 @@ class Host:
         self.caches = Caches()
         self.freshness = Freshness(self.caches)
         self.controllers: list[Controller] = []
+        self.has_begun = False  # the caches were filled, and controllers decide
         self._client = client
         self._settings = settings or HostSettings()
         self._around = surroundings
@@ -142,6 +143,7 @@ class Host:
             chance=self._around.chance,
             on_problem=self._around.on_problem,
             since=self._since,
+            is_dispensable=self.caches.is_dispensable(cache.kind),
         )
         self._reflectors[cache.kind] = reflector
         self._watching[cache.kind] = self._group.create_task(reflector.run())
@@ -155,6 +157,7 @@ class Host:
 
     async def _work(self) -> None:
         await self.caches.wait()
+        self.has_begun = True
         async with asyncio.TaskGroup() as group:
             for controller in self.controllers:
                 controller.connect()
@@ -163,7 +166,7 @@ class Host:
     async def _drain(self, working: "asyncio.Task[None]") -> None:
         for controller in self.controllers:
             controller.queue.close()
-        if not self.caches.are_synced:
+        if not self.has_begun:
             working.cancel()
         done, _ = await asyncio.wait({working}, timeout=self._settings.drain_seconds)
         if not done:
