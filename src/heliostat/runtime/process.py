@@ -90,7 +90,7 @@ async def run_process(
         declare_process_metrics(metrics.registry)
         problems = Problems(log, time.monotonic)
         health = ProcessHealth(time.monotonic, problems, metrics.loop_lag.observe)
-        transport = HttpsTransport(connection, settings.user_agent)
+        transport = HttpsTransport(connection, settings.user_agent, on_resolve=metrics.requests.resolved)
         ends.push_async_callback(transport.close)
         for served in settings.serves:
             port = await ends.enter_async_context(_serve_health(health, metrics.registry, served))
