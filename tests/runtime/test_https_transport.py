@@ -547,3 +547,13 @@ def test_an_address_needs_no_look_up() -> None:
             assert heard == []
 
     run(test())
+
+
+def test_streams_do_not_wait_for_each_other_however_many_there_are() -> None:
+    async def test() -> None:
+        async with raw_server(answer_ok) as server, transport_to(connection_to(server.port)) as transport:
+            connector = transport._streams.connector
+            assert connector is not None
+            assert connector.limit == 0  # none, to the library
+
+    run(test())

@@ -32,7 +32,7 @@ from heliostat.runtime.server_address import split_proxy
 from heliostat.runtime.transport import Call, Chunks, Reply
 
 MOST_REQUESTS = 272  # connections: more than the limiter ever lets in, and some for what passes it by
-MOST_STREAMS = 512
+NO_LIMIT = 0  # of streams: there are as many as caches, and none of them ends to let another in
 
 _TlsParts: TypeAlias = tuple[Hidden | None, Certificate | None]  # authority, client certificate
 
@@ -55,7 +55,7 @@ class HttpsTransport:
         self._user_agent = user_agent
         resolver = _Resolver(on_resolve)
         self._requests = _open_session(most_requests, resolver)
-        self._streams = _open_session(MOST_STREAMS, resolver)
+        self._streams = _open_session(NO_LIMIT, resolver)
         # Apart from each other, because the library shows addresses in its errors.
         self._proxy: str | None = None
         self._proxy_login: Hidden | None = None
