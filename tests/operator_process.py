@@ -37,4 +37,4 @@ class OperatorProcess(Running):
 
     def leads(self) -> bool:
         metrics = self.ask("/metrics", "metrics")[1]
-        return 'leader_election_master_status{name="ray-operator-leader"} 1.0' in metrics
+        return 'leader_election_master_status{name="ray-operator-leader"} 1\n' in metrics

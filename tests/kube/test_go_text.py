@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliostat.kube.go_text import go_float, go_json, go_quote
+from heliostat.kube.go_text import go_float, go_json, go_quote, go_short_float
 
 
 @pytest.mark.parametrize(
@@ -34,6 +34,44 @@ def test_numbers_are_as_short_as_go_writes_them(value: float, expected: str) -> 
 def test_a_number_reads_back_the_same(value: float) -> None:
     assert float(go_float(value)) == value
     assert math.copysign(1, float(go_float(value))) == math.copysign(1, value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    # what strconv.FormatFloat(value, 'g', -1, 64) of Go 1.26 says
+    [
+        "0",
+        "1",
+        "-0.5",
+        "0.005",
+        "0.0001",
+        "0.00025",
+        "2.5",
+        "100000",
+        "262144",
+        "999999",
+        "1e+06",
+        "1.048576e+06",
+        "1.2345675e+06",
+        "1.6777216e+07",
+        "-1e+07",
+        "1.792000000123456e+09",
+        "1.2345678901234567e+19",
+        "1e+21",
+        "1e+300",
+        "1.234e-05",
+        "3.0517578125e-05",
+        "1e-06",
+        "5e-324",
+    ],
+)
+def test_short_numbers_have_exponents_as_go_gives_them(text: str) -> None:
+    assert go_short_float(float(text)) == text
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_a_short_number_reads_back_the_same(value: float) -> None:
+    assert float(go_short_float(value)) == value
 
 
 def test_json_is_compact_sorted_and_safe_in_a_page() -> None:

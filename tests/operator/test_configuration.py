@@ -32,6 +32,8 @@ def test_without_anything_the_defaults_are_kuberays() -> None:
     ("arguments", "field", "expected"),
     [
         (["--metrics-addr=0"], "metrics_at", None),
+        (["--metrics-addr="], "metrics_at", ListenAddress("", 8080)),
+        (["--health-probe-bind-address="], "probes_at", None),
         (["-health-probe-bind-address", "[::1]:81"], "probes_at", ListenAddress("::1", 81)),
         (["--enable-leader-election=false"], "has_election", False),
         (["--leader-election-namespace=ray"], "lease_namespace", "ray"),

@@ -20,6 +20,7 @@ from heliostat.runtime.kubeconfig import load_connection
 from heliostat.runtime.logs import Log
 from heliostat.runtime.transport import Call, Chunks, Reply
 from heliostat.testing import ApiServer
+from heliostat.testing.virtual_time import run_virtual
 
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -164,6 +165,36 @@ class TestPermissions:
             assert "a Role in namespace kube-public" in explain_missing(elsewhere)
 
         play(tmp_path, scenario, user="operator")
+
+
+class SlowReviews:
+    """Allows everything, and takes its time."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    async def send(self, call: Call, seconds: float) -> Reply:
+        self.asked += 1
+        await asyncio.sleep(0.5)
+        return Reply(201, b'{"status":{"allowed":true}}')
+
+    async def open(self, call: Call, seconds: float) -> Reply | Chunks:
+        raise AssertionError("nothing is watched here")
+
+    async def close(self) -> None:
+        pass
+
+
+def test_the_rights_in_a_hundred_namespaces_are_asked_for_within_the_deadline_of_each_question() -> None:
+    async def scenario() -> None:
+        transport = SlowReviews()
+        client = Client(transport, clock=asyncio.get_running_loop().time, request_seconds=4.0)
+        rights = rights_for(needs_of(Settings()))
+        scope = Scope(tuple(f"team-{number}" for number in range(100)), "ray-system")
+        assert await observe_missing(client, rights, scope) == ()
+        assert transport.asked > 3000
+
+    run_virtual(scenario())
 
 
 def test_a_rule_is_one_line_of_yaml() -> None:

@@ -74,7 +74,6 @@ def test_controllers_that_declare_the_same_kind_share_its_cache() -> None:
     assert caches.of(PODS) is caches.of(CachedKind(ResourceType("v1", "Pod", "pods"), Object))
     selected: CachedKind[Object] = CachedKind(PODS.resource, Object, label_selector="a=b")
     assert caches.of(selected) is not caches.of(PODS)
-    assert not caches.are_synced
 
 
 def _name(item: Object | None) -> str:

@@ -380,6 +380,8 @@ def test_the_fence_is_asked_after_all_waiting_and_before_every_sending() -> None
 
 
 def test_a_full_gate_makes_others_wait_and_urgent_ones_not() -> None:
+    seen: list[Exchange] = []
+
     async def test(server: ApiServer, client: Client) -> None:
         for _ in range(2):
             await client.limiter.enter(Lane.WRITE)
@@ -387,10 +389,13 @@ def test_a_full_gate_makes_others_wait_and_urgent_ones_not() -> None:
             UnavailableError, match=r"not sent, no turn within 0.3 s: 2 requests are under way and 0 wait"
         ):
             await client.get(NAMESPACES, "", "default")
+        (told,) = seen
+        assert (told.verb, told.resource, told.outcome) == ("get", "namespaces", "NoTurn")
+        assert told.waited >= 0.25
         async with client_of(server.kubeconfig, limiter=client.limiter, is_urgent=True) as urgent:
             assert decoded(await urgent.get(NAMESPACES, "", "default"))["kind"] == "Namespace"
 
-    serve(test, limiter=Limiter(clock, LimitState(limit=2)), request_seconds=0.3)
+    serve(test, limiter=Limiter(clock, LimitState(limit=2)), request_seconds=0.3, observe=seen.append)
 
 
 def test_every_sending_is_observed() -> None:

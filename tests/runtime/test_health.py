@@ -122,7 +122,7 @@ def test_the_pages_over_a_real_socket() -> None:
         assert await get(port, "/livez") == (200, "ok")
         assert await get(port, "/healthz?verbose") == (200, "[+]loop ok\nhealthz check passed\n")
         assert await get(port, "/readyz?verbose=1") == (200, "[+]loop ok\nreadyz check passed\n")
-        assert await get(port, "/metrics") == (200, "# HELP a_total A.\n# TYPE a_total counter\na_total 1.0\n")
+        assert await get(port, "/metrics") == (200, "# HELP a_total A.\n# TYPE a_total counter\na_total 1\n")
         health.add_readiness("caches", lambda: "pods are not complete")
         assert await get(port, "/livez") == (200, "ok")
         status, body = await get(port, "/readyz")

@@ -521,3 +521,39 @@ def test_a_proxy_that_refuses_is_unavailable_and_its_password_is_not_shown() -> 
         assert "canary" not in shown
 
     run(test())
+
+
+def test_names_are_looked_up_once_for_many_requests_and_told() -> None:
+    async def test() -> None:
+        async with raw_server(answer_ok) as server:
+            heard: list[str] = []
+            connection = replace(connection_to(server.port), server=f"https://localhost:{server.port}")
+            async with transport_to(connection, on_resolve=lambda host, _seconds: heard.append(host)) as transport:
+                for _ in range(5):
+                    await transport.send(call(), LONG)
+            assert heard == ["localhost"]
+
+    run(test())
+
+
+def test_an_address_needs_no_look_up() -> None:
+    async def test() -> None:
+        async with raw_server(answer_ok) as server:
+            heard: list[str] = []
+            async with transport_to(
+                connection_to(server.port), on_resolve=lambda host, _seconds: heard.append(host)
+            ) as transport:
+                await transport.send(call(), LONG)
+            assert heard == []
+
+    run(test())
+
+
+def test_streams_do_not_wait_for_each_other_however_many_there_are() -> None:
+    async def test() -> None:
+        async with raw_server(answer_ok) as server, transport_to(connection_to(server.port)) as transport:
+            connector = transport._streams.connector
+            assert connector is not None
+            assert connector.limit == 0  # none, to the library
+
+    run(test())

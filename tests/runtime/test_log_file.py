@@ -54,6 +54,14 @@ def test_a_large_file_is_begun_anew_and_the_old_one_kept(tmp_path: Path) -> None
     assert len(list(tmp_path.iterdir())) > 2
 
 
+def test_folders_that_are_missing_are_made(tmp_path: Path) -> None:
+    configure_logging("info", "text", stream=io.StringIO())
+    add_log_file(str(tmp_path / "not" / "yet" / "a.log"), "text")
+    Log("test").info("a line")
+    assert "a line" in (tmp_path / "not" / "yet" / "a.log").read_text()
+
+
 def test_a_file_that_cannot_be_written_is_said(tmp_path: Path) -> None:
-    with pytest.raises(LogSettingsError, match=r"cannot write logs to .*No such file or directory; name a file"):
-        add_log_file(str(tmp_path / "absent" / "a.log"), "json")
+    (tmp_path / "file").touch()
+    with pytest.raises(LogSettingsError, match=r"cannot write logs to .*; name a file"):
+        add_log_file(str(tmp_path / "file" / "a.log"), "json")

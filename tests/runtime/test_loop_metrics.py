@@ -70,7 +70,8 @@ def test_a_controller_that_has_done_nothing_yet_has_series_at_zero() -> None:
     told = samples(metrics.registry.render())
     for word in ("success", "error", "requeue", "requeue_after"):
         assert told[f'controller_runtime_reconcile_total{{controller="job",result="{word}"}}'] == 0
-    assert told['controller_runtime_reconcile_errors_total{controller="job"}'] == 0
+    for name in ("reconcile_errors", "reconcile_panics", "reconcile_timeouts", "terminal_reconcile_errors"):
+        assert told[f'controller_runtime_{name}_total{{controller="job"}}'] == 0
 
 
 def test_waits_failures_writes_events_and_the_lease_are_counted() -> None:
@@ -147,6 +148,22 @@ def test_a_leader_that_has_to_read_its_lease_is_on_the_slow_path() -> None:
     metrics.lease_exchanged("operator", fence, reading)
     assert samples(metrics.registry.render())[series] == 1
     assert counted(metrics)['rest_client_requests_total{code="200",method="GET",host="in-process"}'] == 2
+
+
+def test_what_got_no_turn_is_no_request_and_has_waited() -> None:
+    metrics = LoopMetrics(Registry(), "server:6443")
+    metrics.exchanged(Exchange("get", "pods", "NoTurn", 0.0, 4.0))
+    told = counted(metrics)
+    assert told['heliostat_requests_total{verb="get",resource="pods",code="NoTurn"}'] == 1
+    assert told['rest_client_rate_limiter_duration_seconds_sum{verb="GET",host="server:6443"}'] == 4
+    assert not any(name.startswith(("rest_client_requests_total", "rest_client_request_duration")) for name in told)
+
+
+def test_look_ups_of_names_are_told_by_host() -> None:
+    metrics = LoopMetrics(Registry(), "server:6443")
+    metrics.requests.resolved("server", 0.02)
+    told = counted(metrics)
+    assert told['rest_client_dns_resolution_duration_seconds_sum{host="server"}'] == 0.02
 
 
 def test_a_write_that_the_fence_held_back_is_no_request() -> None:

@@ -1,6 +1,7 @@
 """The registry and its text, as Prometheus reads it."""
 
 import math
+import re
 import threading
 
 import pytest
@@ -30,25 +31,25 @@ def test_text_of_every_type() -> None:
     assert registry.render() == (
         "# HELP writes_total Writes.\n"
         "# TYPE writes_total counter\n"
-        'writes_total{kind="Pod",result="success"} 2.0\n'
-        'writes_total{kind="Pod",result="conflict"} 1.0\n'
+        'writes_total{kind="Pod",result="success"} 2\n'
+        'writes_total{kind="Pod",result="conflict"} 1\n'
         "# HELP plain_total Without labels.\n"
         "# TYPE plain_total counter\n"
-        "plain_total 0.0\n"
+        "plain_total 0\n"
         "# HELP depth Depth.\n"
         "# TYPE depth gauge\n"
-        'depth{queue="a"} 2.0\n'
+        'depth{queue="a"} 2\n'
         "# HELP time_seconds Time.\n"
         "# TYPE time_seconds histogram\n"
-        'time_seconds_bucket{verb="get",le="0.1"} 2.0\n'
-        'time_seconds_bucket{verb="get",le="1.0"} 3.0\n'
-        'time_seconds_bucket{verb="get",le="2.5"} 3.0\n'
-        'time_seconds_bucket{verb="get",le="+Inf"} 4.0\n'
+        'time_seconds_bucket{verb="get",le="0.1"} 2\n'
+        'time_seconds_bucket{verb="get",le="1"} 3\n'
+        'time_seconds_bucket{verb="get",le="2.5"} 3\n'
+        'time_seconds_bucket{verb="get",le="+Inf"} 4\n'
         'time_seconds_sum{verb="get"} 3.65\n'
-        'time_seconds_count{verb="get"} 4.0\n'
+        'time_seconds_count{verb="get"} 4\n'
         "# HELP objects Objects.\n"
         "# TYPE objects gauge\n"
-        'objects{kind="pods"} 7.0\n'
+        'objects{kind="pods"} 7\n'
     )
 
 
@@ -58,17 +59,25 @@ def test_text_is_escaped() -> None:
     assert registry.render().splitlines() == [
         r"# HELP a_total Back\\slash and\nnew line",
         "# TYPE a_total counter",
-        r'a_total{x="q\"uo\\te\nü"} 1.0',
+        r'a_total{x="q\"uo\\te\nü"} 1',
     ]
 
 
 @pytest.mark.parametrize(
-    ("value", "text"), [(math.inf, "+Inf"), (-math.inf, "-Inf"), (math.nan, "NaN"), (1e300, "1e+300"), (5, "5.0")]
+    ("value", "text"),
+    [(math.inf, "+Inf"), (-math.inf, "-Inf"), (math.nan, "NaN"), (1e300, "1e+300"), (5, "5"), (-0.0, "0")],
 )
 def test_numbers(value: float, text: str) -> None:
     registry = Registry()
     registry.gauge("g", "G.").set(value)
     assert registry.render().splitlines()[-1] == f"g {text}"
+
+
+def test_limits_of_buckets_are_written_as_gos_client_writes_them() -> None:
+    registry = Registry()
+    registry.histogram("h", "H.", buckets=(1e-6, 0.0001, 0.005, 1.0, 10.0, 262144.0, 2.0**20)).observe(3)
+    limits = re.findall('le="(.*)"', registry.render())
+    assert limits == ["1e-06", "0.0001", "0.005", "1", "10", "262144", "1.048576e+06", "+Inf"]
 
 
 def test_wrong_use_says_what_is_wrong() -> None:

@@ -8,17 +8,23 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from msgspec import structs
+from multidict import CIMultiDict
 
+from heliostat import __version__
+from heliostat.runtime import process
 from heliostat.runtime.client import Client
-from heliostat.runtime.connection import Connection
+from heliostat.runtime.connection import Connection, Proof
 from heliostat.runtime.errors import FencedError
 from heliostat.runtime.health_server import METRICS, PROBES, Served
+from heliostat.runtime.https_transport import HttpsTransport
 from heliostat.runtime.kubeconfig import load_connection
 from heliostat.runtime.lease import LEASE
 from heliostat.runtime.lease_decisions import LeaseSettings
 from heliostat.runtime.lease_record import decode_lease, read_record
 from heliostat.runtime.logs import Log
 from heliostat.runtime.process import FAILED, STOPPED, ProcessSettings, Work, Workplace, run_process
+from heliostat.runtime.transport import Call
 from heliostat.testing import ApiServer, api_server_in_thread
 
 REQUEST_SECONDS = 0.5  # how long one that works alone waits first
@@ -90,6 +96,23 @@ def test_work_that_fails_ends_the_process_with_an_error(
     assert play(server, work, settings)[0] == FAILED
     assert "the work failed" in caplog.text
     assert "KeyError: 'a bug'" in caplog.text
+
+
+def test_the_server_hears_who_we_are_and_of_which_version(server: ApiServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    agents: list[str] = []
+
+    class Heard(HttpsTransport):
+        def _build_headers(self, call: Call, proof: Proof) -> CIMultiDict[str]:
+            headers = super()._build_headers(call, proof)
+            agents.append(f"{headers['User-Agent']} {'leases' in call.path}")
+            return headers
+
+    async def work(place: Workplace) -> None:
+        await client_of(place).request(Call(method="GET", path="/version"))
+
+    monkeypatch.setattr(process, "HttpsTransport", Heard)
+    assert play(server, work, structs.replace(ELECTED, user_agent="tester"))[0] == STOPPED
+    assert set(agents) == {f"tester/{__version__} True", f"tester/{__version__} False"}
 
 
 def test_alone_the_work_waits_until_writes_of_a_dead_process_have_landed(server: ApiServer) -> None:

@@ -69,6 +69,8 @@ def test_it_is_ready_when_the_caches_it_was_built_on_are_complete() -> None:
         world.problems.note("watch of nodes", ForbiddenError(403, "Forbidden", "nodes is forbidden"))
         assert world.ready()["caches"] == "1 of 2 are not complete: nodes is forbidden"
         CacheWriter(nodes).replace([], 1)
+        assert world.ready()["caches"] == "the work has not begun"
+        world.host.has_begun = True
         assert world.ready()["caches"] is None
 
     play(scenario)
@@ -78,6 +80,7 @@ def test_a_cache_that_comes_later_is_not_waited_for() -> None:
     async def scenario(world: World) -> None:
         world.health.watch_over(world.host)
         world.host.caches.of(PODS)
+        world.host.has_begun = True
         assert world.ready()["caches"] is None
 
     play(scenario)

@@ -77,6 +77,21 @@ def test_who_decides_anew_appoints_the_only_moment(seconds: float | None) -> Non
     run_virtual(scenario())
 
 
+def test_what_has_long_to_wait_does_not_come_back_all_at_once_and_never_late() -> None:
+    async def scenario() -> None:
+        chances = iter([0.0, 0.2, 0.4, 0.6, 0.8])
+        subject: WorkQueue[str] = WorkQueue(chance=lambda: next(chances))
+        loop = asyncio.get_running_loop()
+        begun = loop.time()
+        for key in "abcde":
+            subject.appoint(key, 300.0)
+        subject.appoint("soon", 60.0)
+        seen = {await subject.get(): round(loop.time() - begun, 3) for _ in range(6)}
+        assert seen == {"soon": 60.0, "e": 288.0, "d": 291.0, "c": 294.0, "b": 297.0, "a": 300.0}
+
+    run_virtual(scenario())
+
+
 def test_of_two_appointments_the_earlier_stands() -> None:
     async def scenario() -> None:
         subject = queue()

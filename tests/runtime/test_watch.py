@@ -10,6 +10,7 @@ from heliostat.kube.backoff import Backoff
 from heliostat.kube.objects import Metadata, Object
 from heliostat.runtime.errors import ApiError, ExpiredError, InvalidError, ThrottledError, UnavailableError
 from heliostat.runtime.watch import (
+    UNRELATED,
     ListPage,
     OpenWatch,
     Pause,
@@ -170,6 +171,24 @@ def test_a_first_list_older_than_the_lease_is_refused() -> None:
     subject: WatchMachine[Object] = WatchMachine(PAGES, lambda: 1.0, since=100)
     assert subject.page([item("old")], 90, "") is None
     assert subject.page([item("new")], 101, "") == Swap([item("new")], 101)
+
+
+def refusals(subject: WatchMachine[Object], revision: int) -> int:
+    """How often a list of this revision is refused before it is believed."""
+    return next(times for times in range(100) if subject.page([], revision, "") is not None)
+
+
+def test_a_first_list_of_another_store_than_the_leases_is_soon_believed() -> None:
+    far, near = 500, UNRELATED + 500
+    assert refusals(WatchMachine(PAGES, lambda: 1.0, since=2 * UNRELATED), far) == PAGES.refuse_unrelated_lists
+    assert refusals(WatchMachine(PAGES, lambda: 1.0, since=2 * UNRELATED), 2 * near) == 0
+    assert refusals(WatchMachine(PAGES, lambda: 1.0, since=near), far) == PAGES.refuse_older_lists
+
+
+def test_what_was_seen_stands_against_any_older_list_however_old() -> None:
+    subject = watching(2 * UNRELATED)
+    subject.failed(ExpiredError(410, "Expired", "too old"))
+    assert refusals(subject, 500) == PAGES.refuse_older_lists
 
 
 @given(st.lists(st.tuples(st.sampled_from(["event", "bookmark", "ended", "broken", "expired"]), st.integers(1, 60))))

@@ -1,5 +1,7 @@
-"""Text as Go programs write it, where users and other tools compare it byte for byte: JSON and quoted strings."""
+"""Text as Go programs write it, where users and other tools compare it byte for byte: JSON, numbers, quoted strings."""
 
+import math
+from decimal import Decimal
 from typing import Any
 
 import msgspec
@@ -41,6 +43,18 @@ def go_float(value: float) -> str:
     sign = "-" if exponent.startswith("-") else "+"
     digits = exponent.lstrip("+-").lstrip("0")
     return f"{mantissa.removesuffix('.0')}e{sign}{digits}"
+
+
+def go_short_float(value: float) -> str:
+    """Like ``strconv.FormatFloat(value, 'g', -1, 64)``: exponents, of two digits, below 1e-4 and from 1e6 on."""
+    if value == 0 or 1e-4 <= abs(value) < 1e6:
+        return go_float(value)
+    if not math.isfinite(value):
+        return "NaN" if math.isnan(value) else f"{'+' if value > 0 else '-'}Inf"
+    sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
+    first, *rest = map(str, digits)
+    point = "." if rest else ""
+    return f"{'-' * sign}{first}{point}{''.join(rest)}e{len(rest) + int(exponent):+03d}"
 
 
 def _plain_digits(value: float) -> str:

@@ -11,6 +11,8 @@ from msgspec import Struct
 from heliostat.operator.usage_error import UsageError
 
 NOWHERE = "0"
+# controller-runtime: an empty address of metrics is its own default; an empty one of probes is none.
+_MEANT_BY_EMPTY = {"--metrics-addr": ":8080"}
 LOOPBACK = "127.0.0.1"
 _ADDRESS = re.compile(r"(?:\[(?P<six>[0-9A-Fa-f:.%\w]*)\]|(?P<host>[^\[\]:]*)):(?P<port>[0-9]{1,5})")
 _LARGEST_PORT = 65535
@@ -27,7 +29,8 @@ class ListenAddress(Struct, frozen=True):
 
 def parse_address(text: str, told_by: str) -> ListenAddress | None:
     """None: nowhere. ``told_by`` is the flag or field that says so. Raises UsageError."""
-    if text in (NOWHERE, ""):
+    text = text or _MEANT_BY_EMPTY.get(told_by, NOWHERE)
+    if text == NOWHERE:
         return None
     found = _ADDRESS.fullmatch(text)
     if found is None or int(found["port"]) > _LARGEST_PORT:

@@ -16,6 +16,7 @@ from heliostat.operator.rights import Need, Right, build_rules
 from heliostat.runtime.client import Client
 from heliostat.runtime.transport import Call
 
+AT_ONCE = 32  # questions: each has a deadline, which those of a hundred namespaces would miss in our own queue
 _PATH = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 
 
@@ -40,7 +41,8 @@ class _Question(Struct, frozen=True):
 async def observe_missing(client: Client, rights: Iterable[Right], scope: Scope) -> tuple[Missing, ...]:
     """``client`` must not ask a fence: a question changes nothing. Raises ApiError."""
     questions = list(_list_questions(rights, scope))
-    answers = await asyncio.gather(*(_ask(client, question) for question in questions))
+    turns = asyncio.Semaphore(AT_ONCE)
+    answers = await asyncio.gather(*(_ask_in_turn(turns, client, question) for question in questions))
     refused: dict[tuple[Right, str], list[str]] = {}
     for question, is_allowed in zip(questions, answers, strict=True):
         if not is_allowed:
@@ -74,6 +76,11 @@ def _list_questions(rights: Iterable[Right], scope: Scope) -> Iterator[_Question
         for namespace in namespaces:
             for verb in right.verbs:
                 yield _Question(verb, right, namespace)
+
+
+async def _ask_in_turn(turns: asyncio.Semaphore, client: Client, question: _Question) -> bool:
+    async with turns:
+        return await _ask(client, question)
 
 
 async def _ask(client: Client, question: _Question) -> bool:

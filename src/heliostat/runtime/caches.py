@@ -26,10 +26,13 @@ class Caches:
         self._dispensable.add(kind)
         return self.of(kind)
 
+    def is_dispensable(self, kind: CachedKind[Any]) -> bool:
+        return kind in self._dispensable
+
     async def wait(self) -> None:
         """Until every cache is complete; one that can be done without may also have been refused."""
         for cache in list(self._caches.values()):
-            await (cache.answered if cache.kind in self._dispensable else cache.synced).wait()
+            await (cache.answered if self.is_dispensable(cache.kind) else cache.synced).wait()
 
     def needed(self) -> tuple[Cache[Any], ...]:
         return tuple(cache for kind, cache in self._caches.items() if kind not in self._dispensable)
@@ -40,7 +43,3 @@ class Caches:
     def drop(self, kind: CachedKind[T]) -> None:
         self._caches.pop(kind, None)
         self._dispensable.discard(kind)
-
-    @property
-    def are_synced(self) -> bool:
-        return all(cache.synced.is_set() for cache in self.needed())

@@ -48,6 +48,7 @@ Observe: TypeAlias = Callable[[Exchange], None]
 A = TypeVar("A", bound=Reply | Chunks)
 _Send: TypeAlias = Callable[[Call, float], Awaitable[A]]
 
+NO_TURN = "NoTurn"  # the outcome of what was not sent because others were not done
 _OVERLOAD_CODES = (429, 503, 504)
 _TIMER_SLACK = 0.01  # seconds by which a timer may be early
 
@@ -219,7 +220,7 @@ class Client:
 
     async def _attempt(self, call: Call, purpose: _Purpose, deadline: float, send: _Send[A]) -> A:
         asked = purpose.asked if purpose.asked is not None else self._clock()
-        ticket = await self._enter(call, purpose.lane, deadline)
+        ticket = await self._enter(call, purpose, deadline, asked)
         outcome, verdict, received = "Cancelled", Verdict.UNKNOWN, 0
         try:
             if call.is_write and self._fence is not None:
@@ -236,14 +237,15 @@ class Client:
             self._tell(call, purpose, outcome, received, asked, ticket)
         return answer
 
-    async def _enter(self, call: Call, lane: Lane, deadline: float) -> Ticket:
-        ticket = self.limiter.enter_at_once(lane, is_urgent=self._is_urgent)
+    async def _enter(self, call: Call, purpose: _Purpose, deadline: float, asked: float) -> Ticket:
+        ticket = self.limiter.enter_at_once(purpose.lane, is_urgent=self._is_urgent)
         if ticket is not None:
             return ticket  # most of the time, and then without a timer
         try:
             async with asyncio.timeout(deadline - self._clock()):
-                return await self.limiter.enter(lane)
+                return await self.limiter.enter(purpose.lane)
         except TimeoutError:
+            self._tell(call, purpose, NO_TURN, 0, asked, Ticket(purpose.lane, self._clock(), 0))
             shown = f"{self.limiter.in_flight} requests are under way and {self.limiter.waiting} wait"
             raise UnavailableError(f"{call}: not sent, no turn within {self.request_seconds:g} s: {shown}") from None
 

@@ -16,6 +16,7 @@ from heliostat.kube.plan import Plan
 from heliostat.runtime.errors import ApiError
 from heliostat.runtime.executor import Executor
 from heliostat.runtime.freshness import Freshness
+from heliostat.runtime.loop_turns import LoopTurns
 from heliostat.runtime.outcome import Outcome
 from heliostat.runtime.queue import ClosedQueueError, WorkQueue
 from heliostat.runtime.reconciler import KeysOf, Reconciler, Subject
@@ -46,10 +47,12 @@ class Controller:
         observer: Observer,
         after: Callable[[Key, Outcome], None] | None = None,
         stopwatch: Callable[[], float] | None = None,
+        turns: LoopTurns | None = None,
     ) -> None:
         """``now`` is the wall clock; ``after`` hears how a plan ended, for reconcilers whose status tells it.
 
         ``stopwatch`` measures looks, in seconds; an event loop's own clock may stand still while its work is done.
+        ``turns`` is shared by all controllers of a loop.
         """
         self.reconciler = reconciler
         self.queue = queue
@@ -60,6 +63,7 @@ class Controller:
         self._observer = observer
         self._after = after
         self._stopwatch = stopwatch
+        self._turns = turns or LoopTurns()
         self._writers: dict[Key, str] = {}
         self._bereft: set[Key] = set()  # something of theirs has vanished since we last knew that they live
 
@@ -86,6 +90,8 @@ class Controller:
     async def _work(self) -> None:
         with contextlib.suppress(ClosedQueueError):
             while True:
+                if self.queue:  # else it is waited for a key, and the loop turns anyway
+                    await self._turns.step_aside()
                 key = await self.queue.get()
                 try:
                     await self._reconcile(key)

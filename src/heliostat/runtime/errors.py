@@ -2,7 +2,8 @@
 
 ApiError
 ├── UnavailableError         nothing was carried out: no connection, or too long in our own queue
-│   └── ThrottledError       429, or 503 in the API server's own words: come back later
+│   ├── ThrottledError       429, or 503 in the API server's own words: come back later
+│   └── OtherAnswerError     a read was answered, and not with what was asked for: somebody else's page
 ├── AmbiguousError           sent, and no answer or a 5xx came that leaves it open: it may have been carried out
 ├── RefusedError             the server answered, and said no
 │   ├── NotFoundError        404
@@ -22,15 +23,23 @@ from msgspec import Struct
 class ApiError(Exception):
     """Base of everything the API can answer instead of a result."""
 
+    is_answer = False  # whether somebody over there said it; else nothing came
+
 
 class UnavailableError(ApiError):
     """Nothing was carried out; trying again is safe."""
 
 
 class ThrottledError(UnavailableError):
+    is_answer = True
+
     def __init__(self, message: str, retry_after: float) -> None:
         super().__init__(message)
         self.retry_after = retry_after
+
+
+class OtherAnswerError(UnavailableError):
+    is_answer = True
 
 
 class AmbiguousError(ApiError):
@@ -44,6 +53,8 @@ class FencedError(ApiError):
 
 
 class RefusedError(ApiError):
+    is_answer = True
+
     def __init__(self, code: int, reason: str, message: str) -> None:
         super().__init__(message)
         self.code = code
@@ -120,7 +131,9 @@ def error_of(code: int, body: bytes, retry_after: str = "") -> ApiError:
         return ThrottledError(message, told or _DEFAULT_RETRY_SECONDS)
     if code >= 500:
         # A store that timed out answers 500 for a write that may be in its log; a proxy answers 502 for one it sent on.
-        return AmbiguousError(message)
+        error = AmbiguousError(message)
+        error.is_answer = True
+        return error
     if status.reason == "AlreadyExists":
         return AlreadyExistsError(code, status.reason, message)
     if status.details is not None and any(cause.reason == _ENDING for cause in status.details.causes):

@@ -20,6 +20,7 @@ from heliostat.runtime.client import Client
 from heliostat.runtime.controller import Controller, Observer
 from heliostat.runtime.executor import Executor, Recorder
 from heliostat.runtime.freshness import Freshness
+from heliostat.runtime.loop_turns import LoopTurns
 from heliostat.runtime.outcome import Outcome
 from heliostat.runtime.queue import WorkQueue
 from heliostat.runtime.reconciler import Reconciler
@@ -65,11 +66,13 @@ class Host:
         self.caches = Caches()
         self.freshness = Freshness(self.caches)
         self.controllers: list[Controller] = []
+        self.has_begun = False  # the caches were filled, and controllers decide
         self._client = client
         self._settings = settings or HostSettings()
         self._around = surroundings
         writing = Writing(client, types, self.freshness, random_bytes=surroundings.random_bytes, effects=self.effects)
         self._writing = writing
+        self._turns = LoopTurns()
         self._reflectors: dict[CachedKind[Any], Reflector[Any]] = {}
         self._watching: dict[CachedKind[Any], asyncio.Task[None]] = {}
         self._group: asyncio.TaskGroup | None = None
@@ -101,6 +104,7 @@ class Host:
             observer=self._around.observer,
             after=after,
             stopwatch=self._around.stopwatch,
+            turns=self._turns,
         )
         self.controllers.append(controller)
         return controller
@@ -139,6 +143,7 @@ class Host:
             chance=self._around.chance,
             on_problem=self._around.on_problem,
             since=self._since,
+            is_dispensable=self.caches.is_dispensable(cache.kind),
         )
         self._reflectors[cache.kind] = reflector
         self._watching[cache.kind] = self._group.create_task(reflector.run())
@@ -152,6 +157,7 @@ class Host:
 
     async def _work(self) -> None:
         await self.caches.wait()
+        self.has_begun = True
         async with asyncio.TaskGroup() as group:
             for controller in self.controllers:
                 controller.connect()
@@ -160,7 +166,7 @@ class Host:
     async def _drain(self, working: "asyncio.Task[None]") -> None:
         for controller in self.controllers:
             controller.queue.close()
-        if not self.caches.are_synced:
+        if not self.has_begun:
             working.cancel()
         done, _ = await asyncio.wait({working}, timeout=self._settings.drain_seconds)
         if not done:

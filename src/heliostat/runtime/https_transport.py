@@ -7,7 +7,10 @@ streams have pools of their own, so that watches cannot starve requests. Streams
 """
 
 import asyncio
+import socket
 import ssl
+import time
+from collections.abc import Callable
 from contextvars import ContextVar
 from functools import lru_cache
 from typing import Self, TypeAlias
@@ -15,6 +18,7 @@ from urllib.parse import quote, urlencode
 
 import aiohttp
 from aiohttp import ClientHandlerType, ClientRequest, ClientResponse
+from aiohttp.abc import ResolveResult
 from aiohttp.connector import Connection as PooledConnection
 from aiohttp.tracing import Trace
 from multidict import CIMultiDict
@@ -28,7 +32,7 @@ from heliostat.runtime.server_address import split_proxy
 from heliostat.runtime.transport import Call, Chunks, Reply
 
 MOST_REQUESTS = 272  # connections: more than the limiter ever lets in, and some for what passes it by
-MOST_STREAMS = 512
+NO_LIMIT = 0  # of streams: there are as many as caches, and none of them ends to let another in
 
 _TlsParts: TypeAlias = tuple[Hidden | None, Certificate | None]  # authority, client certificate
 
@@ -38,13 +42,20 @@ _TURNS_TO_CLOSE = 5  # of the event loop, after which aborted TLS connections ha
 
 
 class HttpsTransport:
+    """``on_resolve`` hears of every look-up of a name, and how long it took."""
+
     def __init__(
-        self, connection: Connection, user_agent: str = "heliostat", most_requests: int = MOST_REQUESTS
+        self,
+        connection: Connection,
+        user_agent: str = "heliostat",
+        most_requests: int = MOST_REQUESTS,
+        on_resolve: Callable[[str, float], None] | None = None,
     ) -> None:
         self._connection = connection
         self._user_agent = user_agent
-        self._requests = _open_session(most_requests)
-        self._streams = _open_session(MOST_STREAMS)
+        resolver = _Resolver(on_resolve)
+        self._requests = _open_session(most_requests, resolver)
+        self._streams = _open_session(NO_LIMIT, resolver)
         # Apart from each other, because the library shows addresses in its errors.
         self._proxy: str | None = None
         self._proxy_login: Hidden | None = None
@@ -193,9 +204,27 @@ class _Connector(aiohttp.TCPConnector):
         return connection
 
 
-def _open_session(most_connections: int) -> aiohttp.ClientSession:
+class _Resolver(aiohttp.ThreadedResolver):
+    """Told of names alone, and not of those that the connector still knows."""
+
+    def __init__(self, on_resolve: Callable[[str, float], None] | None) -> None:
+        super().__init__()
+        self._on_resolve = on_resolve
+
+    async def resolve(
+        self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_INET
+    ) -> list[ResolveResult]:
+        begun = time.perf_counter()
+        try:
+            return await super().resolve(host, port, family)
+        finally:
+            if self._on_resolve is not None:
+                self._on_resolve(host, time.perf_counter() - begun)
+
+
+def _open_session(most_connections: int, resolver: _Resolver) -> aiohttp.ClientSession:
     return aiohttp.ClientSession(
-        connector=_Connector(limit=most_connections, keepalive_timeout=_KEEP_SECONDS),
+        connector=_Connector(limit=most_connections, keepalive_timeout=_KEEP_SECONDS, resolver=resolver),
         cookie_jar=aiohttp.DummyCookieJar(),
         timeout=aiohttp.ClientTimeout(total=None, sock_connect=None),
         auto_decompress=False,

@@ -8,6 +8,7 @@ import logging
 import time
 from collections.abc import Callable
 from logging.handlers import RotatingFileHandler
+from pathlib import Path
 
 from heliostat.runtime.logs import JsonFormatter, LogSettingsError, TextFormatter
 
@@ -22,8 +23,12 @@ def add_log_file(
     largest_bytes: int = LARGEST_BYTES,
     wall_clock: Callable[[], float] = time.time,
 ) -> logging.Handler:
-    """After ``configure_logging``: what was configured keeps its level. Raises LogSettingsError."""
+    """After ``configure_logging``: what was configured keeps its level. Raises LogSettingsError.
+
+    Folders that are missing are made, as KubeRay's logger does.
+    """
     try:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
         handler = RotatingFileHandler(path, maxBytes=largest_bytes, backupCount=KEPT_FILES, encoding="utf-8")
     except OSError as error:
         raise LogSettingsError(

@@ -64,6 +64,14 @@ class LoopMetrics:
         self.bugs = registry.counter(
             "controller_runtime_reconcile_panics_total", "Looks that ended by a bug of ours.", "controller"
         )
+        self.timeouts = registry.counter(
+            "controller_runtime_reconcile_timeouts_total", "Looks given up for their time; here none is.", "controller"
+        )
+        self.terminal_errors = registry.counter(
+            "controller_runtime_terminal_reconcile_errors_total",
+            "Looks whose error is not tried again; here every one is.",
+            "controller",
+        )
         self.reconcile_time = registry.histogram(
             "controller_runtime_reconcile_time_seconds",
             "How long one look at a key took.",
@@ -150,8 +158,8 @@ class LoopMetrics:
         controller = label_of(controller)
         for word in (SUCCESS, ERROR, REQUEUE, REQUEUE_AFTER):
             self.reconciles.inc(controller, word, by=0)
-        self.errors.inc(controller, by=0)
-        self.bugs.inc(controller, by=0)
+        for counter in (self.errors, self.bugs, self.timeouts, self.terminal_errors):
+            counter.inc(controller, by=0)
         return lambda seconds: self.queue_wait.observe(seconds, controller, controller)
 
     def told(self, result: str) -> None:

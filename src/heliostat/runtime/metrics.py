@@ -7,7 +7,6 @@ may write and any may read. Label values should come from small sets (controller
 docs/decisions/0009-metrics.md.
 """
 
-import math
 import re
 import threading
 from abc import ABC, abstractmethod
@@ -16,6 +15,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TypeAlias, TypeVar
 
 from msgspec import Struct
+
+from heliostat.kube.go_text import go_short_float
 
 Labels: TypeAlias = tuple[str, ...]
 Readings: TypeAlias = Callable[[], Mapping[Labels, float]]
@@ -158,6 +159,7 @@ class Histogram(_Metric):
         if not buckets or sorted(set(buckets)) != list(buckets):
             raise MetricError(f"{name}: the limits of buckets must rise")
         self._limits = buckets
+        self._shown_limits = (*map(_number, buckets), "+Inf")
         self._series: dict[Labels, _Observed] = {}
         if not self.labels:
             self._series[()] = _Observed(self._limits)
@@ -182,7 +184,7 @@ class Histogram(_Metric):
         for labels, counts, total in samples:
             pairs = list(zip(self.labels, labels, strict=True))
             below = 0
-            for limit, count in zip((*map(_number, self._limits), "+Inf"), counts, strict=True):
+            for limit, count in zip(self._shown_limits, counts, strict=True):
                 below += count
                 yield _sample(f"{self.name}_bucket", [*pairs, ("le", limit)], below)
             yield _sample(f"{self.name}_sum", pairs, total)
@@ -232,11 +234,8 @@ def _sample(name: str, labels: Iterable[tuple[str, str]], value: float) -> str:
 
 
 def _number(value: float) -> str:
-    if value == math.inf:
-        return "+Inf"
-    if value == -math.inf:
-        return "-Inf"
-    return "NaN" if math.isnan(value) else repr(float(value))
+    """As Go's clients write it: ``le`` is text to some readers, and "1.0" is not "1"."""
+    return go_short_float(float(value)) if value else "0"
 
 
 def _escape_help(text: str) -> str:

@@ -14,10 +14,12 @@ import signal
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from functools import partial
 from typing import Any, TypeAlias
 
 from msgspec import Struct, structs
 
+from heliostat import __version__
 from heliostat.runtime.client import Client, Exchange
 from heliostat.runtime.connection import Connection
 from heliostat.runtime.fence import LeaseFence
@@ -45,7 +47,7 @@ class ProcessSettings(Struct, frozen=True, kw_only=True):
     lease: LeaseSettings | None = None  # None: nobody else does this work
     request_seconds: float = 4.0  # the deadline of every write of the work; with a lease, the one it counts on
     serves: tuple[Served, ...] = (Served(),)
-    user_agent: str = "heliostat"
+    user_agent: str = "heliostat"  # without the version
     follows_nobody: bool = False  # whoever starts it knows that no earlier process can have writes on their way
 
     def __post_init__(self) -> None:
@@ -66,6 +68,7 @@ class Workplace(Struct, frozen=True):
 
 
 Work: TypeAlias = Callable[[Workplace], Coroutine[Any, Any, None]]
+_Way: TypeAlias = Callable[[], HttpsTransport]  # to be made inside the loop that uses it
 
 
 async def run_process(
@@ -90,7 +93,7 @@ async def run_process(
         declare_process_metrics(metrics.registry)
         problems = Problems(log, time.monotonic)
         health = ProcessHealth(time.monotonic, problems, metrics.loop_lag.observe)
-        transport = HttpsTransport(connection, settings.user_agent)
+        transport = HttpsTransport(connection, _agent(settings), on_resolve=metrics.requests.resolved)
         ends.push_async_callback(transport.close)
         for served in settings.serves:
             port = await ends.enter_async_context(_serve_health(health, metrics.registry, served))
@@ -123,12 +126,18 @@ async def _work(
     if settings.lease is None or place.fence is None:
         await _work_alone(place, work, 0.0 if settings.follows_nobody else settings.request_seconds, log)
         return STOPPED
-    lost = await _work_while_leading(place, place.fence, work, connect(), settings.lease, log)
+    on_resolve = place.metrics.requests.resolved
+    way = partial(HttpsTransport, connect(), _agent(settings), most_requests=4, on_resolve=on_resolve)
+    lost = await _work_while_leading(place, place.fence, work, way, settings.lease, log)
     if lost is None or place.stop.is_set():
         return STOPPED
     place.metrics.lease_losses.inc(settings.lease.name)
     log.error("leadership lost", because=lost)
     return FAILED
+
+
+def _agent(settings: ProcessSettings) -> str:
+    return f"{settings.user_agent}/{__version__}"
 
 
 def _fail(log: Log, what: str, error: Exception) -> int:
@@ -149,7 +158,7 @@ async def _work_alone(place: Workplace, work: Work, request_seconds: float, log:
 
 
 async def _work_while_leading(
-    place: Workplace, fence: LeaseFence, work: Work, connection: Connection, settings: LeaseSettings, log: Log
+    place: Workplace, fence: LeaseFence, work: Work, way: _Way, settings: LeaseSettings, log: Log
 ) -> str | None:
     place.metrics.read_lease(settings.name, fence)
     sight = LeaseSight()
@@ -162,7 +171,7 @@ async def _work_while_leading(
         log.info("leading", identity=settings.identity)
         await work(structs.replace(place, since=holder.revision))
 
-    async with _lease_thread(place, fence, connection, settings, sight) as (holder, side):
+    async with _lease_thread(place, fence, way, settings, sight) as (holder, side):
         log.info("waiting for the lease", lease=f"{settings.namespace}/{settings.name}", identity=settings.identity)
         leading = asyncio.create_task(lead(holder, begin, side), name="lead")
         async with _running(place.stop.wait()) as stopping:
@@ -177,7 +186,7 @@ async def _work_while_leading(
 
 @asynccontextmanager
 async def _lease_thread(
-    place: Workplace, fence: LeaseFence, connection: Connection, settings: LeaseSettings, sight: LeaseSight
+    place: Workplace, fence: LeaseFence, way: _Way, settings: LeaseSettings, sight: LeaseSight
 ) -> AsyncIterator[tuple[LeaseHolder, SideThread]]:
     """A thread with a connection, a limiter and a client of its own: renewals wait for nothing that the work does."""
 
@@ -190,7 +199,7 @@ async def _lease_thread(
         sight.failed(what, error)
 
     async def build() -> tuple[HttpsTransport, LeaseHolder]:
-        transport = HttpsTransport(connection, most_requests=4)
+        transport = way()
         client = Client(
             transport,
             clock=time.monotonic,

@@ -31,7 +31,7 @@ class ProcessHealth:
         self.checks.add_readiness("caches", self._cache_problem)
 
     def watch_over(self, host: Host) -> None:
-        """From now on this host is the work; it is ready when the caches that it was built on are complete."""
+        """From now on this host is the work; it is ready once it has begun, on caches that are complete."""
         self._needed = host.caches.needed()
         self._host = host
 
@@ -48,7 +48,7 @@ class ProcessHealth:
             return None if self._stands_by else "the work has not begun"
         missing = [cache for cache in self._needed if not cache.synced.is_set() or cache.refused]
         if not missing:
-            return None
+            return None if self._host.has_begun else "the work has not begun"
         shown = "; ".join(map(self._describe, missing[:_MOST_SHOWN]))
         return f"{len(missing)} of {len(self._needed)} are not complete: {shown}"
 

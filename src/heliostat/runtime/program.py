@@ -15,16 +15,18 @@ from heliostat.kube.objects import Key
 from heliostat.kube.plan import Plan
 from heliostat.kube.resource_types import ResourceTypes
 from heliostat.runtime.client import Client, Fence
-from heliostat.runtime.errors import ApiError
+from heliostat.runtime.errors import ConflictError, FencedError, NotFoundError, ThrottledError
 from heliostat.runtime.events import EventWriter
 from heliostat.runtime.host import Host, HostSettings, Surroundings
 from heliostat.runtime.host_metrics import declare_host_metrics
+from heliostat.runtime.logs import Log
 from heliostat.runtime.loop_metrics import LoopMetrics
 from heliostat.runtime.metrics import Registry
 from heliostat.runtime.rate import Rate
 from heliostat.runtime.transport import Transport
 
 FLUSH_SECONDS = 2.0
+_EVERYDAY = (ConflictError, NotFoundError, ThrottledError, FencedError)  # the view was old, or it is not our turn
 
 
 class Clocks(Struct, frozen=True, kw_only=True):
@@ -101,19 +103,21 @@ class Program:
 
 
 class _Told:
-    """Everything is counted; what only a bug can cause is told as well."""
+    """Everything is counted; what did not come about, and not by the loop's everyday life, is told as well."""
 
     def __init__(self, metrics: LoopMetrics, on_problem: Callable[[str, Exception], None]) -> None:
         self._metrics = metrics
         self._on_problem = on_problem
+        self._log = Log("heliostat.loop")
 
     def reconciled(self, controller: str, key: Key, result: str, seconds: float) -> None:
         self._metrics.reconciled(controller, key, result, seconds)
+        self._log.debug("looked", controller=controller, key=key, result=result, seconds=seconds)
 
     def planned(self, controller: str, key: Key, plan: Plan) -> None:
         self._metrics.planned(controller, key, plan)
 
     def failed(self, controller: str, key: Key, error: Exception) -> None:
         self._metrics.failed(controller, key, error)
-        if not isinstance(error, ApiError):
+        if not isinstance(error, _EVERYDAY):
             self._on_problem(f"{controller}, {key}", error)

@@ -3,7 +3,8 @@
 Rules: a key is in it at most once; a key that is being worked on and comes again waits until it is done, so one key is
 never worked on twice at a time; first come, first served, and a key that comes again goes to the end, so a hot object
 gets one turn per round and starves nobody; of two delays the earlier counts, unless who decided anew appoints the one
-moment that counts from then on; a key that fails waits longer each time.
+moment that counts from then on; a key that fails waits longer each time; who has long to wait comes a little earlier,
+each by another bit, so that what began together does not come back together.
 """
 
 import asyncio
@@ -16,6 +17,8 @@ from heliostat.kube.backoff import Backoff
 K = TypeVar("K", bound=Hashable)
 
 RETRY = Backoff(first=0.05, factor=2.0, limit=60.0)
+LONG_SECONDS = 60.0  # an appointment so far away is for looking after things, not for a deadline that is near
+SPREAD = 0.05  # requeue-spread: by which part of it a long wait may be shorter
 
 
 class ClosedQueueError(Exception):
@@ -23,7 +26,7 @@ class ClosedQueueError(Exception):
 
 
 class WorkQueue(Generic[K]):
-    """Belongs to one event loop. ``chance`` gives numbers in [0, 1) and spreads retries."""
+    """Belongs to one event loop. ``chance`` gives numbers in [0, 1) and spreads retries and long waits."""
 
     def __init__(
         self,
@@ -81,7 +84,8 @@ class WorkQueue(Generic[K]):
         """Then, and no longer when it was to come before; None: only when it is added."""
         self._cancel(key)
         if seconds is not None:
-            self.add_after(key, seconds)
+            is_long = seconds > LONG_SECONDS
+            self.add_after(key, seconds * (1 - SPREAD * self._chance()) if is_long else seconds)
 
     def retry(self, key: K, at_least: float = 0.0) -> float:
         """After a failure: come back later, and later each time. Returns the seconds."""

@@ -2,7 +2,9 @@
 
 Rules: it never ends by itself (every failure is a reason to try again); a watch that is neither fed nor closed by
 the time the server had to close it is deaf and is given up; ``problem`` tells how long there has been no progress, and
-the health check listens to that alone, so a deaf watch cannot hide behind a living process.
+the health check listens to that alone, so a deaf watch cannot hide behind a living process. Of a view that can be done
+without, any answer is progress, as starting anew would change nothing, and a first list that does not come is not
+waited for: the view is told as refused until it is there.
 """
 
 import asyncio
@@ -48,6 +50,7 @@ class Reflector(Generic[T]):
         chance: Callable[[], float],
         on_problem: Callable[[str, Exception], None],
         since: int = 0,
+        is_dispensable: bool = False,
     ) -> None:
         self.cache = cache
         self.restarts = 0
@@ -62,17 +65,43 @@ class Reflector(Generic[T]):
         self._on_problem = on_problem
         self._last_progress: float | None = None
         self._unreadable: list[Unreadable] = []  # of the list that is being read
+        self._is_dispensable = is_dispensable
+        self._patience: asyncio.TimerHandle | None = None
+        self._last_words = f"{cache.kind} has not been listed yet"
 
     async def run(self) -> None:
-        self._last_progress = asyncio.get_running_loop().time()
-        while True:
-            try:
-                await self._step()
-            except ApiError as error:
-                self._on_problem(f"watch of {self.cache.kind}", error)
-                self._machine.failed(error)
-                if isinstance(error, ForbiddenError | NotFoundError):
-                    self._refused(str(error))
+        self._progressed()
+        if self._is_dispensable:
+            self._be_patient()
+        try:
+            while True:
+                try:
+                    await self._step()
+                except ApiError as error:
+                    self._failed(error)
+        finally:
+            if self._patience is not None:
+                self._patience.cancel()
+
+    def _be_patient(self, seen_bytes: int = -1) -> None:
+        """Until the first list is there, or nothing more of it has come for a while."""
+        if self.cache.answered.is_set():
+            return
+        if self.received_bytes == seen_bytes:
+            self._writer.refuse(self._last_words)
+            return
+        seconds = self._settings.first_list_seconds
+        loop = asyncio.get_running_loop()
+        self._patience = loop.call_later(seconds, self._be_patient, self.received_bytes)
+
+    def _failed(self, error: ApiError) -> None:
+        self._on_problem(f"watch of {self.cache.kind}", error)
+        self._machine.failed(error)
+        self._last_words = str(error)
+        if isinstance(error, ForbiddenError | NotFoundError):
+            self._refused(str(error))
+        elif self._is_dispensable and error.is_answer:
+            self._progressed()
 
     def problem(self, now: float) -> str | None:
         """What to say when there has been no progress for too long; ``now`` is the loop's time."""
@@ -110,8 +139,8 @@ class Reflector(Generic[T]):
             metadata_only=kind.metadata_only,
         )
         self._progressed()
-        self.received_bytes += len(body)
         page = self._decoder.page(body)
+        self.received_bytes += len(body)
         for misfit in page.misfits:
             self._tell_misfit(misfit)
             self._unreadable.append(Unreadable(misfit.metadata, misfit.problem))
@@ -142,8 +171,8 @@ class Reflector(Generic[T]):
 
     async def _read(self, chunks: Chunks) -> None:
         async for line in _split_lines(chunks):
-            self.received_bytes += len(line)
             self._take(self._decoder.line(line))
+            self.received_bytes += len(line)
         self._progressed()  # the server closed it: it is alive
 
     def _take(self, line: Line[T]) -> None:

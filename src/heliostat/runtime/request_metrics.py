@@ -1,12 +1,13 @@
 """Requests to the API server, under the names and labels of client-go, and by verb and resource under our own.
 
 Rules: client-go's ``verb`` and ``method`` are the HTTP method, and a request without an answer has the code
-``<error>``; a write that the fence held back was never a request; a watch has no time and size, as it has no end.
+``<error>``; what the fence held back or what got no turn was never a request; a watch has no time and size, as it has
+no end.
 """
 
 from typing import Final
 
-from heliostat.runtime.client import Exchange
+from heliostat.runtime.client import NO_TURN, Exchange
 from heliostat.runtime.errors import FencedError
 from heliostat.runtime.metrics import Registry
 
@@ -14,6 +15,7 @@ IN_PROCESS: Final = "in-process"  # the host, where there is no network
 NO_ANSWER: Final = "<error>"
 
 _SECONDS = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
+_RESOLVING_SECONDS = _SECONDS[:-1]
 _BYTES = (64, 256, 512, *(2.0**power for power in (10, 12, 14, 16, 18, 20, 22, 24)))
 
 
@@ -48,6 +50,12 @@ class RequestMetrics:
         self._received = registry.histogram(
             "rest_client_response_size_bytes", "Bodies of answers.", "verb", "host", buckets=_BYTES
         )
+        self._resolving = registry.histogram(
+            "rest_client_dns_resolution_duration_seconds",
+            "How long it took to look up a host's addresses.",
+            "host",
+            buckets=_RESOLVING_SECONDS,
+        )
         self._by_resource = registry.counter(
             "heliostat_requests_total",
             "Requests by what they are about; without an answer, the code is the error.",
@@ -56,11 +64,17 @@ class RequestMetrics:
             "code",
         )
 
+    def resolved(self, host: str, seconds: float) -> None:
+        self._resolving.observe(seconds, host)
+
     def exchanged(self, exchange: Exchange) -> None:
         self._by_resource.inc(exchange.verb, exchange.resource, exchange.outcome)
         if exchange.outcome == FencedError.__name__:
             return
         method, host = exchange.method, self._host
+        if exchange.outcome == NO_TURN:
+            self._wait.observe(exchange.waited, method, host)
+            return
         code = exchange.outcome if exchange.outcome.isdecimal() else NO_ANSWER
         self._requests.inc(code, method, host)
         if exchange.is_retry:

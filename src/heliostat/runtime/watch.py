@@ -7,9 +7,10 @@
 
 Rules: the view changes as a whole when a list is complete, never page by page; an event that is not newer than the view
 was told before and is skipped; a list older than the view (a replica that lags) is refused, until it has been refused
-so often that the server itself must have gone back (restored from a backup); every failure waits longer than the
-one before, and any progress forgets them; after a failure the next watch is a short one, because only its end proves
-that a server with nothing to tell is heard again.
+so often that the server itself must have gone back (restored from a backup); a first list that is further behind the
+lease than any replica can be is of another store, whose revisions tell nothing of ours, and is refused only to make
+sure; every failure waits longer than the one before, and any progress forgets them; after a failure the next watch is
+a short one, because only its end proves that a server with nothing to tell is heard again.
 """
 
 from collections.abc import Callable
@@ -24,7 +25,7 @@ from heliostat.runtime.errors import ApiError, ExpiredError, InvalidError, Throt
 
 T = TypeVar("T", bound=Object)
 
-GONE = 410
+UNRELATED = 1_000_000  # revisions: minutes of a server that writes as fast as it can
 
 
 class WatchSettings(Struct, frozen=True):
@@ -33,8 +34,10 @@ class WatchSettings(Struct, frozen=True):
     proof_seconds: float = 2.0  # how long the first watch after a failure lasts
     silence_seconds: float = 8.0  # how much later than that a watch must have ended; else it is deaf
     stuck_seconds: float = 58.0  # without any progress: what the health check tells
+    first_list_seconds: float = 10.0  # absent-kinds: how long a view that can be done without is waited for
     backoff: Backoff = Backoff(first=0.2, factor=2.0, limit=15.0)
     refuse_older_lists: int = 12  # times in a row, more than a minute: no replica lags so long, the server went back
+    refuse_unrelated_lists: int = 2  # times in a row
     streaming: bool = True  # try the streaming list first
 
 
@@ -102,6 +105,7 @@ class WatchMachine(Generic[T]):
         self._failures = 0
         self._pause = 0.0
         self._older_lists = 0
+        self._has_view = False
         self.revision = since
 
     @property
@@ -167,7 +171,7 @@ class WatchMachine(Generic[T]):
             self._retry(error.retry_after if isinstance(error, ThrottledError) else 0.0)
 
     def _complete(self, revision: int) -> Swap[T] | None:
-        if revision < self.revision and self._older_lists < self._settings.refuse_older_lists:
+        if revision < self.revision and self._older_lists < self._most_refusals(revision):
             self._older_lists += 1
             self._start_over()
             self._retry()
@@ -175,9 +179,14 @@ class WatchMachine(Generic[T]):
         went_back = revision < self.revision
         items, self._collected = self._collected, []
         self._state = State.WATCHING
+        self._has_view = True
         self._older_lists = 0
         self._advance(revision)
         return Swap(items, revision, went_back)
+
+    def _most_refusals(self, revision: int) -> int:
+        is_unrelated = not self._has_view and self.revision - revision > UNRELATED
+        return self._settings.refuse_unrelated_lists if is_unrelated else self._settings.refuse_older_lists
 
     def _advance(self, revision: int) -> None:
         self.revision = revision

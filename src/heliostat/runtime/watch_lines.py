@@ -1,6 +1,7 @@
 """The bytes of lists and watches, decoded into slim objects in one pass.
 
-An object that does not fit its shape is told and left out; it never ends the watch of all the others.
+An object that does not fit its shape is told and left out; it never ends the watch of all the others. What is no list
+and no event at all is an ``OtherAnswerError``: a proxy's page, or a Status where an event should be.
 """
 
 from typing import Any, Generic, TypeAlias, TypeVar
@@ -9,12 +10,14 @@ import msgspec
 from msgspec import Struct
 
 from heliostat.kube.objects import Metadata, Object
-from heliostat.runtime.errors import ApiError, ExpiredError, RefusedError, error_of
+from heliostat.runtime.errors import ApiError, ExpiredError, OtherAnswerError, RefusedError, error_of
 from heliostat.runtime.sharing import Sharing
 
 T = TypeVar("T", bound=Object)
 
 _INITIAL_END = "k8s.io/initial-events-end"
+_SHOWN = 80  # bytes of an answer that nobody asked for
+_NOT_JSON = (msgspec.MsgspecError, UnicodeDecodeError)  # or not of the shape that was asked for
 
 
 class ObjectLine(Struct, Generic[T], frozen=True):
@@ -70,6 +73,7 @@ class _RawLine(Struct):
 
 class _StatusObject(Struct):
     code: int = 500
+    message: str = ""
 
 
 class LineDecoder(Generic[T]):
@@ -84,24 +88,30 @@ class LineDecoder(Generic[T]):
         try:
             line = self._line.decode(data)
         except msgspec.ValidationError:
-            return self._unusual(data)
-        except msgspec.DecodeError as error:
-            return BrokenLine(str(error))
+            return self._unusual_or_other(data)
+        except _NOT_JSON as error:
+            return BrokenLine(str(error)) if data.startswith(b"{") else _other_answer(data, error)
         if line.type in ("BOOKMARK", "ERROR"):
-            return self._unusual(data)
+            return self._unusual_or_other(data)
         self._sharing.share(line.object)
         return line
 
     def page(self, data: bytes) -> Page[T]:
-        misfits: list[Misfit] = []
+        """Raises OtherAnswerError."""
         try:
-            listed = self._list.decode(data)
-            metadata, items = listed.metadata, listed.items or []
-        except msgspec.ValidationError:
-            metadata, items, misfits = self._page_one_by_one(data)
+            metadata, items, misfits = self._page_at_once(data)
+        except _NOT_JSON as error:
+            raise _other_answer(data, error) from None
         for item in items:
             self._sharing.share(item)
         return Page(items, misfits, revision_of(metadata.resource_version), metadata.continue_token)
+
+    def _page_at_once(self, data: bytes) -> tuple[_ListMetadata, list[T], list[Misfit]]:
+        try:
+            listed = self._list.decode(data)
+        except msgspec.ValidationError:
+            return self._page_one_by_one(data)
+        return listed.metadata, listed.items or [], []
 
     def _page_one_by_one(self, data: bytes) -> tuple[_ListMetadata, list[T], list[Misfit]]:
         listed: Any = self._raw_list.decode(data)
@@ -113,6 +123,12 @@ class LineDecoder(Generic[T]):
             except msgspec.ValidationError as error:
                 misfits.append(Misfit("ADDED", _metadata(raw), str(error)))
         return listed.metadata, items, misfits
+
+    def _unusual_or_other(self, data: bytes) -> Line[T]:
+        try:
+            return self._unusual(data)
+        except _NOT_JSON as error:
+            return _other_answer(data, error)
 
     def _unusual(self, data: bytes) -> Line[T]:
         raw = msgspec.json.decode(data, type=_RawLine)
@@ -144,3 +160,17 @@ def _stream_error(body: bytes) -> ApiError:
     if isinstance(error, RefusedError) and error.reason in ("Expired", "Gone"):
         return ExpiredError(error.code, error.reason, error.message)
     return error
+
+
+def _other_answer(data: bytes, error: Exception) -> OtherAnswerError:
+    return OtherAnswerError(f"the server answered something else: {_show(data) or error}")
+
+
+def _show(data: bytes) -> str:
+    """A page is shown, as its words may say whose it is. Of objects only a Status is: others may hold secrets."""
+    if not data.lstrip().startswith((b"{", b"[")):
+        return data[:_SHOWN].decode(errors="replace")
+    try:
+        return msgspec.json.decode(data, type=_StatusObject).message
+    except _NOT_JSON:
+        return ""

@@ -126,4 +126,4 @@ class ControllersProcess(Running):
         wait_until(answers, lambda: f"{path}: {self.ask(path)}\n{self.told()}", seconds)
 
     def leads(self) -> bool:
-        return 'leader_election_master_status{name="heliostat-controllers"} 1.0' in self.ask("/metrics")[1]
+        return 'leader_election_master_status{name="heliostat-controllers"} 1\n' in self.ask("/metrics")[1]

@@ -195,7 +195,7 @@ def test_a_configuration_file_and_a_log_file(server: ServerProcess, tmp_path: Pa
         (("--kubeconfig={kubeconfig}", "--request-seconds=0"), 2, "give more than 0"),
         (("--kubeconfig={kubeconfig}", "--metrics-addr=127.0.0.1:{taken}"), 1, "choose another address"),
         (("--kubeconfig={kubeconfig}", "--zap-log-level=loud"), 2, "is not a log level"),
-        (("--kubeconfig={kubeconfig}", "--log-file-path={folder}/none/log"), 2, "name a file that can be written"),
+        (("--kubeconfig={kubeconfig}", "--log-file-path={kubeconfig}/log"), 2, "name a file that can be written"),
         (("--kubeconfig={kubeconfig}", "--config={folder}/none"), 2, "No such file or directory"),
         (
             ("--kubeconfig={kubeconfig}", "--config={folder}/wrong"),
