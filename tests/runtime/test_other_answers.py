@@ -6,13 +6,18 @@ from typing import Self
 import pytest
 
 from heliostat.kube.objects import Object
+from heliostat.kube.plan import Create, Delete, Patch, Ref
+from heliostat.kube.resource_types import ResourceTypes
 from heliostat.runtime.cache import Cache, CachedKind
+from heliostat.runtime.caches import Caches
 from heliostat.runtime.client import Client
-from heliostat.runtime.errors import OtherAnswerError, UnavailableError
+from heliostat.runtime.errors import AmbiguousError, OtherAnswerError, UnavailableError
+from heliostat.runtime.freshness import Freshness
 from heliostat.runtime.reflector import Reflector
 from heliostat.runtime.transport import Call, Chunks, Reply, Transport
 from heliostat.runtime.watch import WatchSettings
 from heliostat.runtime.watch_lines import BrokenLine, LineDecoder
+from heliostat.runtime.writing import Writing
 from heliostat.testing.virtual_time import run_virtual
 from runtime.small_server import CONFIG_MAP, eventually, small_server
 
@@ -109,3 +114,25 @@ def test_a_status_where_an_event_should_be_is_another_answer() -> None:
 
 def test_a_line_that_was_cut_off_is_a_broken_one() -> None:
     assert isinstance(LineDecoder(Object).line(STATUS[:20]), BrokenLine)
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        Create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "ns"}}, "Missing"),
+        Patch(Ref("v1", "ConfigMap", "ns", "a"), "u", "1", {"data": {}}, "Drifted"),
+        Delete(Ref("v1", "ConfigMap", "ns", "a"), "u", "Surplus"),
+    ],
+)
+def test_a_write_that_somebody_else_answered_is_in_doubt(action: Create | Patch | Delete) -> None:
+    async def scenario() -> None:
+        async with small_server() as server:
+            clock = asyncio.get_running_loop().time
+            client = Client(Proxy(server.transport, b"<html>maintenance</html>"), clock=clock, request_seconds=4.0)
+            freshness = Freshness(Caches())
+            writing = Writing(client, ResourceTypes((CONFIG_MAP,)), freshness, random_bytes=bytes)
+            with pytest.raises(AmbiguousError, match="answered with something else"):
+                await writing.carry_out("owner", action)
+            assert [doubt.ref.name for doubt in freshness.unsettled("owner")] == ["a"]
+
+    run_virtual(scenario())

@@ -51,6 +51,20 @@ def test_a_change_is_told_at_once(world: World) -> None:
 
 
 @pytest.mark.parametrize(
+    ("first", "second", "lines"),
+    [
+        ("no answer within 3.97 s", "no answer within 4 s", 1),
+        ('pods "a-worker-fp5gd" is forbidden: used: pods=1', 'pods "a-worker-95xr8" is forbidden: used: pods=2', 1),
+        ('pods "a" is forbidden', 'pods "a" already exists', 2),
+    ],
+)
+def test_other_names_and_numbers_are_no_change(world: World, first: str, second: str, lines: int) -> None:
+    world.problems.note("raycluster-controller, ns/a", UnavailableError(first))
+    world.problems.note("raycluster-controller, ns/a", UnavailableError(second))
+    assert len(world.lines()) == lines
+
+
+@pytest.mark.parametrize(
     ("error", "level", "has_trace"),
     [(UnavailableError("x"), "WARN", False), (TimeoutError(), "WARN", False), (KeyError("x"), "ERROR", True)],
 )

@@ -1,8 +1,10 @@
 """What went wrong, told once: a problem that comes back unchanged is not told again for a while.
 
-The last words about each thing are kept, so that a health check can say why something is not there yet.
+Names and numbers in it may be others: each attempt has a new Pod's name, and takes another time to fail. The last words
+about each thing are kept, so that a health check can say why something is not there yet.
 """
 
+import re
 from collections.abc import Callable
 
 from msgspec import Struct
@@ -12,6 +14,7 @@ from heliostat.runtime.logs import Log
 
 TELL_AGAIN_SECONDS = 60.0
 MOST_KEPT = 1000
+_PASSING = re.compile(r'"[^"]*"|\d+(\.\d+)?')  # what differs between two attempts at the same
 
 
 class _Told(Struct, frozen=True):
@@ -30,7 +33,7 @@ class Problems:
     def note(self, what: str, error: Exception) -> None:
         now, text = self._clock(), str(error) or type(error).__name__
         before = self._told.get(what)
-        if before is not None and before.text == text and now - before.at < TELL_AGAIN_SECONDS:
+        if before is not None and now - before.at < TELL_AGAIN_SECONDS and _is_alike(before.text, text):
             return
         self._keep(what, _Told(text, now))
         if isinstance(error, ApiError | TimeoutError):
@@ -48,3 +51,7 @@ class Problems:
         if len(self._told) >= MOST_KEPT:
             del self._told[next(iter(self._told))]
         self._told[what] = told
+
+
+def _is_alike(one: str, other: str) -> bool:
+    return one == other or _PASSING.sub("", one) == _PASSING.sub("", other)

@@ -94,7 +94,7 @@ class Writing:
         kind = self._types.of_ref(action.ref)
         tree = fill_random(action.object, self._random_bytes)
         try:
-            answer = await self._guard(subject, action.ref, "", self._client.create(kind, tree))
+            made = await self._guard(subject, action.ref, "", self._client.create(kind, tree))
         except AlreadyExistsError:
             if not action.exists_is_fine:
                 raise
@@ -102,7 +102,7 @@ class Writing:
             return
         if kind.subresource:
             return  # a Binding and the like leave no object of their own
-        self._freshness.wrote(subject, kind, _metadata(answer))
+        self._freshness.wrote(subject, kind, made)
 
     async def _recognise(self, subject: str, kind: ResourceType, action: Create) -> None:
         """The object is there although the view did not show it. Is it ours? Then the view has to catch up."""
@@ -132,12 +132,12 @@ class Writing:
         """An object that is not there any more must be gone from the view, too, before anything else is decided."""
         kind = self._types.of_ref(ref)
         try:
-            answer = await self._guard(subject, ref, "", call(kind))
+            changed = await self._guard(subject, ref, "", call(kind))
         except NotFoundError as error:
             if f'"{ref.name}"' in str(error):  # and not: this server knows no such path
                 self._freshness.deleted(subject, kind, Key(ref.namespace, ref.name), uid)
             raise
-        self._freshness.wrote(subject, kind, _metadata(answer))
+        self._freshness.wrote(subject, kind, changed)
 
     def _replace(self, kind: ResourceType, action: Replace) -> Awaitable[bytes]:
         return self._client.replace(kind, action.object, subresource=action.subresource)
@@ -167,12 +167,12 @@ class Writing:
             await self._guard(subject, ref, action.uid, call)
         self._freshness.deleted(subject, kind, Key(ref.namespace, ref.name), action.uid)
 
-    async def _guard(self, subject: str, ref: Ref, uid: str, call: Awaitable[bytes]) -> bytes:
+    async def _guard(self, subject: str, ref: Ref, uid: str, call: Awaitable[bytes]) -> Metadata:
         """Notes a doubt when the call ends without telling what became of it, cancelled ones included."""
         clock = asyncio.get_running_loop().time
         begun = clock()
         try:
-            return await call
+            return _read_answer(ref, await call)
         except (AmbiguousError, asyncio.CancelledError) as error:
             told = error.lands_before if isinstance(error, AmbiguousError) else clock() + self._client.request_seconds
             lands_before = max(told, begun + self._client.request_seconds)
@@ -199,6 +199,14 @@ def _fill(value: Any, random_bytes: Callable[[int], bytes]) -> Any:
     if isinstance(value, list):
         return [_fill(item, random_bytes) for item in value]
     return value
+
+
+def _read_answer(ref: Ref, body: bytes) -> Metadata:
+    """What is not the server's word (a page of somebody in between) does not tell what became of the write."""
+    try:
+        return _metadata(body)
+    except msgspec.MsgspecError as error:
+        raise AmbiguousError(f"{ref}: answered with something else: {error}") from error
 
 
 def _metadata(body: bytes) -> Metadata:
