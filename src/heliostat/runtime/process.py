@@ -102,9 +102,11 @@ async def run_process(
         fence = LeaseFence(time.monotonic) if settings.lease is not None else None
         place = Workplace(transport, fence, stop, metrics, health, problems)
         try:
-            if prepare is not None and not await _is_prepared(place, prepare):
-                return STOPPED
-            return await _work(place, work, connect, settings, log)
+            is_ready = prepare is None or await _is_prepared(place, prepare)
+            ended = await _work(place, work, connect, settings, log) if is_ready else STOPPED
+            if ended == STOPPED:
+                log.info("stopped")
+            return ended
         except Exception as error:  # noqa: BLE001  whatever it is, the process must end, and say so
             return _fail(log, "the work failed", error)
 
