@@ -245,7 +245,7 @@ def _own_ways(lived: Lived, beginning: list[str]) -> dict[str, list[str]]:
         status = write.answer["status"]
         told = {condition["type"]: condition["status"] for condition in status.get("conditions") or ()}
         for what, value in (told | ({_STATE: status[_STATE]} if _STATE in status else {})).items():
-            values = passed.setdefault(what, list(beginning))
+            values = passed.setdefault(what, [] if what == _STATE else list(beginning))
             if values[-1:] != [value]:
                 values.append(value)
     return passed
