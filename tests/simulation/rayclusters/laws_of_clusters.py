@@ -1,0 +1,132 @@
+"""What must hold for RayClusters and what is around their Pods, whenever an operator has written."""
+
+from collections.abc import Iterator
+
+from heliostat.kube.jsontree import JsonObject
+from heliostat.testing.simulation.state import State
+from simulation.rayclusters.reading import (
+    OPERATORS,
+    SUSPENDED,
+    SUSPENDING,
+    controller_of,
+    controller_uid,
+    ever_cluster,
+    find_cluster,
+    has_condition,
+    name_of,
+    pods_of,
+    uid_of,
+)
+from simulation.rayclusters.writes import changed, written
+
+DEADLINE = "ray.io/gcs-ft-deletion-timeout"
+TIMES = ("lastUpdateTime", "observedGeneration")
+
+
+def only_its_own(state: State) -> str | None:
+    """C6"""
+    if state.last is None or state.by not in OPERATORS or state.last[0] in ("events", "leases", "rayclusters"):
+        return None
+    plural, after, before = state.last
+    owner = controller_of(before or after)
+    what = f"{plural}/{name_of(after)}"
+    if owner is None:
+        return f"{what} was written and belongs to nobody"
+    cluster = ever_cluster(state, owner["uid"])
+    if cluster is None or name_of(cluster) != owner["name"] or owner["kind"] != "RayCluster":
+        return f"{what} was written and belongs to {owner['kind']} {owner['name']}, which never was"
+    return None
+
+
+def secrets_are_made_once(state: State) -> str | None:
+    """C5"""
+    found = written(state, "secrets")
+    return f"Secret {name_of(found[0])} was overwritten" if found and found[1] is not None else None
+
+
+def specs_belong_to_users(state: State) -> str | None:
+    """C8"""
+    found = written(state, "rayclusters")
+    if found is None or found[1] is None or found[0]["spec"] == found[1]["spec"]:
+        return None
+    return f"the operator changed the spec of {name_of(found[0])}"
+
+
+def suspended_means_empty(state: State) -> str | None:
+    """C9"""
+    found = changed(state, "rayclusters")
+    if found is None:
+        return None
+    after, before = found
+    if not has_condition(after, SUSPENDED) or has_condition(before, SUSPENDED):
+        return None
+    left = [name_of(pod) for pod in pods_of(state, uid_of(after))]
+    return f"{name_of(after)} says that it is suspended, and {left} are there" if left else None
+
+
+def suspension_is_all_or_nothing(state: State) -> str | None:
+    """C9"""
+    found = changed(state, "rayclusters")
+    if found is None:
+        return None
+    after, before = found
+    is_over = has_condition(before, SUSPENDING) and not has_condition(after, SUSPENDING)
+    return f"{name_of(after)} took its suspension back" if is_over and not has_condition(after, SUSPENDED) else None
+
+
+def managed_elsewhere_is_left_alone(state: State) -> str | None:
+    """C11"""
+    if state.last is None or state.by not in OPERATORS:
+        return None
+    plural, after, _before = state.last
+    cluster = after if plural == "rayclusters" else ever_cluster(state, controller_uid(after))
+    if cluster is None or "managedBy" not in cluster["spec"] or plural == "events":
+        return None
+    return f"{plural}/{name_of(after)} was written, and {name_of(cluster)} is managed by another"
+
+
+def statuses_make_sense(state: State) -> str | None:
+    """C13"""
+    found = changed(state, "rayclusters")
+    if found is None:
+        return None
+    after, before = found
+    new, old = after.get("status") or {}, before.get("status") or {}
+    return None if new == old else next(_status_problems(new, old), None)
+
+
+def _status_problems(new: JsonObject, old: JsonObject) -> Iterator[str]:
+    if new.get("observedGeneration", 0) < old.get("observedGeneration", 0):
+        yield f"observedGeneration went back from {old['observedGeneration']} to {new.get('observedGeneration')}"
+    if all(new.get(key) == old.get(key) for key in {*new, *old} - set(TIMES)):
+        yield "a status was written that differs in times alone"
+    for condition in new.get("conditions") or ():
+        former = next((each for each in old.get("conditions") or () if each["type"] == condition["type"]), None)
+        if former is not None and not _has_its_time(former, condition, new.get("lastUpdateTime", "")):
+            yield f"{condition['type']} went from {former} to {condition} at {new.get('lastUpdateTime')}"
+
+
+def _has_its_time(old: JsonObject, new: JsonObject, now: str) -> bool:
+    """That of the write that changed it, exactly when it changed."""
+    moment = old["lastTransitionTime"] if old["status"] == new["status"] else now
+    return bool(new["lastTransitionTime"] == moment)
+
+
+def redis_is_emptied_first(state: State) -> str | None:
+    """C7"""
+    found = changed(state, "rayclusters")
+    if found is None:
+        return None
+    after, before = found
+    is_held = find_cluster(state, uid_of(after)) is not None and after["metadata"].get("finalizers")
+    if is_held or not before["metadata"].get("finalizers") or before["metadata"].get("annotations", {}).get(DEADLINE):
+        return None
+    jobs = [job for job in state.ever("jobs") if controller_uid(job) == uid_of(after)]
+    if any(_is_job_over(job) for job in jobs):
+        return None
+    return f"the finalizer of {name_of(after)} went before its clean-up had ended ({len(jobs)} Jobs)"
+
+
+def _is_job_over(job: JsonObject) -> bool:
+    conditions = (job.get("status") or {}).get("conditions") or ()
+    return any(each["type"] in ("Complete", "Failed", "FailureTarget") for each in conditions)
