@@ -1,0 +1,98 @@
+"""Planted bugs in what a RayCluster says and goes through: suspension, clean-up, another version, its status."""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+from msgspec import structs
+
+from heliostat.operator.raycluster.memory import Memory
+from heliostat.plan import cluster as plan_cluster
+from heliostat.plan import deletion, status_conditions, suspend, upgrade
+from heliostat.plan.deletion import Step
+from heliostat.plan.observed import ObservedCluster, Unknown
+from heliostat.plan.pod_context import PodContext
+from heliostat.plan.suspend import PodsFate
+from heliostat.plan.upgrade import Verdict
+from heliostat.runtime import calls
+from heliostat.runtime.outcome import Outcome
+from heliostat.runtime.transport import Call
+from simulation.mutants import replaced
+
+
+def labels_are_ownership() -> Any:
+    """Every Pod that wears the cluster's label is its own: KubeRay's workersToDelete deletes such ones too."""
+
+    def own_pods(self: ObservedCluster) -> Any:
+        return self.pods if isinstance(self.pods, Unknown) else tuple(sorted(self.pods, key=lambda pod: pod.name))
+
+    return replaced((ObservedCluster, "own_pods", property(own_pods)))
+
+
+def suspension_is_not_announced() -> Any:
+    """Pods go as soon as the wish is there; it can be taken back half-way."""
+
+    def decide(*, gate: bool, status: str, suspend: bool) -> PodsFate:
+        return PodsFate.DELETE_ALL if suspend else PodsFate.RECONCILE
+
+    return replaced((suspend, "decide_pods_fate", decide))
+
+
+def suspended_is_said_too_early() -> Any:
+    def conditions(
+        status: str, *, has_pods: bool, suspend: Any, original: Callable[..., Any] = suspend.next_suspend_conditions
+    ) -> Any:
+        return original(status, has_pods=False, suspend=suspend)
+
+    return replaced((status_conditions, "next_suspend_conditions", conditions))
+
+
+def the_finalizer_goes_before_the_job_ended() -> Any:
+    def decide(*, original: Callable[..., Step] = deletion.decide_cleanup, **facts: Any) -> Step:
+        step = original(**facts)
+        return Step.RELEASE if step is Step.WAIT_FOR_JOB else step
+
+    return replaced((deletion, "decide_cleanup", decide))
+
+
+def recreation_begins_with_the_head() -> Any:
+    """The head carries the hash: when it is gone, nobody knows of the old workers any more."""
+
+    def plan(context: PodContext, original: Callable[..., Any] = upgrade.plan_recreate) -> Any:
+        return original(context)[::-1]
+
+    return replaced((upgrade, "plan_recreate", plan))
+
+
+def a_new_version_recreates() -> Any:
+    """The hash changes with the operator (kuberay#2315), and every cluster rolls."""
+
+    def decide(*arguments: Any, original: Callable[..., Verdict] = upgrade.decide_upgrade) -> Verdict:
+        verdict = original(*arguments)
+        return Verdict.RECREATE if verdict is Verdict.RESTAMP else verdict
+
+    return replaced((upgrade, "decide_upgrade", decide))
+
+
+def who_manages_it_does_not_matter() -> Any:
+    return replaced((plan_cluster, "is_managed_here", lambda _name: True))
+
+
+def a_failure_is_never_forgotten() -> Any:
+    def ended(self: Memory, key: Any, outcome: Outcome, original: Callable[..., bool] = Memory.ended) -> bool:
+        return original(self, key, outcome) if outcome.failures else False
+
+    return replaced((Memory, "ended", ended))
+
+
+def a_status_is_written_blindly() -> Any:
+    """Over whatever somebody else has written meanwhile."""
+
+    def status_call(
+        *arguments: Any, resource_version: str, original: Callable[..., Call] = calls.status_call, **options: Any
+    ) -> Call:
+        call = original(*arguments, resource_version=resource_version, **options)
+        operations = msgspec.json.decode(call.body)
+        return structs.replace(call, body=msgspec.json.encode([operations[0], operations[2]]))
+
+    return replaced((calls, "status_call", status_call))
