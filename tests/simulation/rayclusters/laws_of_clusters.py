@@ -1,6 +1,7 @@
 """What must hold for RayClusters and what is around their Pods, whenever an operator has written."""
 
 from collections.abc import Iterator
+from itertools import chain
 
 from heliostat.kube.jsontree import JsonObject
 from heliostat.testing.simulation.state import State
@@ -92,7 +93,20 @@ def statuses_make_sense(state: State) -> str | None:
         return None
     after, before = found
     new, old = after.get("status") or {}, before.get("status") or {}
-    return None if new == old else next(_status_problems(new, old), None)
+    if new == old:
+        return None
+    return next(chain(_find_wrong_generation(after, old), _status_problems(new, old)), None)
+
+
+def _find_wrong_generation(cluster: JsonObject, old: JsonObject) -> Iterator[str]:
+    """A write names the version it was decided from, so what was worked out anew is of the spec that is there.
+
+    A status that another spec would not change is not written for its number alone (KubeRay does so too).
+    """
+    status, generation = cluster.get("status") or {}, cluster["metadata"]["generation"]
+    is_new = status.get("lastUpdateTime") != old.get("lastUpdateTime")
+    if is_new and status.get("observedGeneration") != generation:
+        yield f"generation {status.get('observedGeneration')} is told of, and the spec's is {generation}"
 
 
 def _status_problems(new: JsonObject, old: JsonObject) -> Iterator[str]:

@@ -6,13 +6,15 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
+from heliostat.kube import conditions as kube_conditions
 from heliostat.operator.raycluster.memory import Memory
 from heliostat.plan import cluster as plan_cluster
-from heliostat.plan import deletion, status_conditions, suspend, upgrade
+from heliostat.plan import deletion, status, status_conditions, suspend, upgrade
 from heliostat.plan.deletion import Step
 from heliostat.plan.observed import ObservedCluster, Unknown
+from heliostat.plan.parts import NOTHING
 from heliostat.plan.pod_context import PodContext
-from heliostat.plan.suspend import PodsFate
+from heliostat.plan.suspend import SUSPENDING, PodsFate
 from heliostat.plan.upgrade import Verdict
 from heliostat.runtime import calls
 from heliostat.runtime.outcome import Outcome
@@ -96,3 +98,48 @@ def a_status_is_written_blindly() -> Any:
         return structs.replace(call, body=msgspec.json.encode([operations[0], operations[2]]))
 
     return replaced((calls, "status_call", status_call))
+
+
+def suspension_is_taken_back() -> Any:
+    """Half-way, when the wish is gone: who counts on the capacity finds it taken."""
+
+    def conditions(
+        status: str, *, has_pods: bool, suspend: Any, original: Callable[..., Any] = suspend.next_suspend_conditions
+    ) -> Any:
+        is_unwanted = status == SUSPENDING and suspend is False
+        return {SUSPENDING: False} if is_unwanted else original(status, has_pods=has_pods, suspend=suspend)
+
+    return replaced((status_conditions, "next_suspend_conditions", conditions))
+
+
+def no_finalizer() -> Any:
+    """Redis keeps what nobody will ever read again."""
+    return replaced((deletion, "plan_finalizer", lambda _cluster, _settings: NOTHING))
+
+
+def transition_times_stay() -> Any:
+    def set_condition(conditions: Any, new: Any, now: str, original: Any = kube_conditions.set_condition) -> Any:
+        former = {each["type"]: each["lastTransitionTime"] for each in conditions or ()}
+        found = original(conditions, new, now)
+        return [{**each, "lastTransitionTime": former.get(each["type"], each["lastTransitionTime"])} for each in found]
+
+    return replaced((status_conditions, "set_condition", set_condition))
+
+
+def _told_otherwise(**fields: Any) -> Any:
+    def describe(*arguments: Any, original: Callable[..., Any] = status._describe) -> Any:
+        return {**original(*arguments), **fields}
+
+    return replaced((status, "_describe", describe))
+
+
+def available_workers_are_not_counted() -> Any:
+    return _told_otherwise(availableWorkerReplicas=0)
+
+
+def the_generation_stays_the_first() -> Any:
+    return _told_otherwise(observedGeneration=1)
+
+
+def the_wish_is_told_wrongly() -> Any:
+    return _told_otherwise(desiredWorkerReplicas=99)

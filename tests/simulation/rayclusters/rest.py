@@ -14,6 +14,7 @@ from simulation.rayclusters.programs import Staff
 from simulation.rayclusters.reading import (
     HEAD,
     SUSPENDED,
+    SUSPENDING,
     WORKER,
     asked_away,
     controller_uid,
@@ -98,6 +99,7 @@ def _find_unrest_of(state: State, cluster: JsonObject, staff: Staff) -> Iterator
         yield from (f"C9: {name_of(pod)} is there, and {name} is suspended" for pod in pods)
         if not has_condition(cluster, SUSPENDED):
             yield f"C9: {name} does not say that it is suspended"
+        yield from _find_untrue_suspension(cluster)
         return
     live = [pod for pod in pods if is_live(pod)]
     heads = [pod for pod in live if label(pod, "node-type") == HEAD]
@@ -164,10 +166,7 @@ def _find_missing(state: State, cluster: JsonObject) -> Iterator[str]:
 
 def _find_untrue_status(cluster: JsonObject, live: list[JsonObject]) -> Iterator[str]:
     status, name = cluster.get("status") or {}, name_of(cluster)
-    workers = [pod for pod in live if label(pod, "node-type") == WORKER]
-    told = status.get("readyWorkerReplicas", 0)
-    if told != len(workers):
-        yield f"C13: {name} tells of {told} ready workers, and {len(workers)} are there"
+    yield from _find_untrue_counts(cluster, live)
     heads = [name_of(pod) for pod in live if label(pod, "node-type") == HEAD]
     if [status.get("head", {}).get("podName")] != heads:
         yield f"C13: {name} tells of head {status.get('head', {}).get('podName')}, and {heads} are there"
@@ -176,6 +175,31 @@ def _find_untrue_status(cluster: JsonObject, live: list[JsonObject]) -> Iterator
     failure = has_condition(cluster, "ReplicaFailure")
     if failure or (status.get("state") != "ready" and not _has_leftovers(cluster, live)):
         yield f"C13: {name} is in state {status.get('state')!r}, with a failure: {failure}"
+
+
+def _find_untrue_counts(cluster: JsonObject, live: list[JsonObject]) -> Iterator[str]:
+    """KubeRay: available are the workers that run, ready or not; of those that stay at rest all do."""
+    spec, status = cluster["spec"], cluster.get("status") or {}
+    workers = sum(label(pod, "node-type") == WORKER for pod in live)
+    true = {
+        "readyWorkerReplicas": workers,
+        "availableWorkerReplicas": workers,
+        "desiredWorkerReplicas": sum(wanted_workers(spec, group["groupName"]) for group in groups_of(spec)),
+    }
+    for field, value in true.items():
+        if (told := status.get(field, 0)) != value:
+            yield f"C13: {name_of(cluster)} tells {field} {told}, and it is {value}"
+
+
+def _find_untrue_suspension(cluster: JsonObject) -> Iterator[str]:
+    name, status = name_of(cluster), cluster.get("status") or {}
+    yield from _find_untrue_counts(cluster, [])
+    if (state := status.get("state")) != "suspended":
+        yield f"C13: {name} is in state {state!r}, and it is suspended"
+    if head := (status.get("head") or {}).get("podName"):
+        yield f"C13: {name} is suspended and tells of head {head}"
+    told = [type_ for type_ in ("HeadPodReady", "RayClusterProvisioned", SUSPENDING) if has_condition(cluster, type_)]
+    yield from (f"C13: {name} is suspended and says {type_}" for type_ in told)
 
 
 def _has_leftovers(cluster: JsonObject, live: list[JsonObject]) -> bool:
