@@ -70,6 +70,7 @@ def leading_program(world: World, name: str, crew: Crew) -> Program:
         clock = asyncio.get_running_loop().time
         connection.first_lists_lie = True
         beside = world.connect(f"{name}-lease", life, connection.die)
+        connection.accompany(beside)
         for term in itertools.count():
             settings = LeaseSettings("kube-system", "controllers", identity=f"{name}-{life}-{term}")
             fence = LeaseFence(clock)

@@ -62,6 +62,7 @@ def leading_operator(world: World, staff: Staff, name: str) -> Program:
         clock = asyncio.get_running_loop().time
         connection.first_lists_lie = True
         beside = world.connect(f"{name}-lease", life, connection.die)
+        connection.accompany(beside)
         for term in itertools.count():
             settings = LeaseSettings("kube-system", "ray-operator-leader", identity=f"{name}-{life}-{term}")
             fence = LeaseFence(clock)

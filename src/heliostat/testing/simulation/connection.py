@@ -73,6 +73,17 @@ class Connection:
         self.is_dead = False
         self.first_lists_lie = False  # then even a life that knows nothing yet is told old things
         self._listed: set[str] = set()
+        self._companions: list[Connection] = []
+
+    def accompany(self, other: "Connection") -> None:
+        """Another way of the same program to the server: it dies with this one."""
+        self._companions.append(other)
+
+    def end(self) -> None:
+        """Nothing more is sent, not even what a program would tidy up on its way out."""
+        self.is_dead = True
+        for companion in self._companions:
+            companion.is_dead = True
 
     async def send(self, call: Call, seconds: float) -> Reply:
         self._check_alive(call)

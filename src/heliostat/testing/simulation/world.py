@@ -238,7 +238,7 @@ class Life:
     def kill(self) -> None:
         """At once: nothing more is sent, nothing is cleaned up at the server."""
         if self._connection is not None:
-            self._connection.is_dead = True
+            self._connection.end()
         if self._task is not None:
             self._task.cancel()
 
