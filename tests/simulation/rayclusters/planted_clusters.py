@@ -7,6 +7,7 @@ import msgspec
 from msgspec import structs
 
 from heliostat.kube import conditions as kube_conditions
+from heliostat.operator.raycluster import reconciler
 from heliostat.operator.raycluster.memory import Memory
 from heliostat.plan import cluster as plan_cluster
 from heliostat.plan import deletion, status, status_conditions, suspend, upgrade
@@ -143,3 +144,21 @@ def the_generation_stays_the_first() -> Any:
 
 def the_wish_is_told_wrongly() -> Any:
     return _told_otherwise(desiredWorkerReplicas=99)
+
+
+def finalizers_of_others_go() -> Any:
+    return replaced((deletion, "_other_finalizers", lambda _cluster: []))
+
+
+def an_absent_field_breaks_it() -> Any:
+    """kuberay#4102: nobody thought of a spec without it."""
+
+    def plan(
+        observed: Any, *rest: Any, original: Callable[..., Any] = plan_cluster.plan_cluster, **options: Any
+    ) -> Any:
+        spec = observed.cluster.spec
+        if spec.worker_group_specs is None or spec.head_group_spec.ray_start_params is None:
+            raise LookupError("a field is absent")
+        return original(observed, *rest, **options)
+
+    return replaced((reconciler, "plan_cluster", plan))

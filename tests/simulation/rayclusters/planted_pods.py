@@ -12,6 +12,7 @@ from heliostat.plan.names import PodNames
 from heliostat.plan.parts import NOTHING
 from heliostat.plan.pod_context import PodContext
 from heliostat.plan.pod_health import Presence
+from heliostat.plan.upgrade import Verdict
 from heliostat.runtime import calls
 from heliostat.runtime.transport import Call
 from simulation.mutants import replaced
@@ -100,3 +101,28 @@ def names_are_used_again() -> Any:
 def removed_groups_stay() -> Any:
     """kuberay#1739"""
     return replaced((plan_cluster, "plan_removed_groups", lambda _pods, _desired, _facts: NOTHING))
+
+
+def failed_pods_are_not_asked_away() -> Any:
+    """kuberay#942: one that failed is left out of workersToDelete, and the autoscaler waits for its end."""
+
+    def part_with(members: Any, context: Any, original: Callable[..., Any] = workers._part_with) -> Any:
+        failed = [pod.name for pod in members if pod_health.why_unhealthy(pod) is not None]
+        left = [pod for pod in members if not (pod.name in failed and pod.name in context.asked_away)]
+        return original(left, context)
+
+    return replaced((workers, "_part_with", part_with))
+
+
+def scaling_recreates() -> Any:
+    """The hash covers what only scales: under Recreate another number of workers restarts all of them."""
+    made_for: dict[str, list[int]] = {}
+
+    def decide(spec: Any, head: Any, *rest: Any, original: Callable[..., Verdict] = upgrade.decide_upgrade) -> Verdict:
+        verdict = original(spec, head, *rest)
+        if head is None or spec.upgrade_strategy is None or spec.upgrade_strategy.type != "Recreate":
+            return verdict
+        now = [group.replicas for group in spec.worker_group_specs]
+        return Verdict.RECREATE if made_for.setdefault(head.uid, now) != now else verdict
+
+    return replaced((upgrade, "decide_upgrade", decide))
