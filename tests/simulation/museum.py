@@ -14,7 +14,7 @@ from simulation.kubelet import MERGE
 from simulation.rayclusters import planted_clusters as clusters
 from simulation.rayclusters import planted_pods as pods
 from simulation.rayclusters import planted_views as views
-from simulation.rayclusters.manifests import CLUSTERS, PODS, cluster, group
+from simulation.rayclusters.manifests import CLUSTERS, PODS, bare_cluster, cluster, cluster_with_ingress, group
 from simulation.rayclusters.nodes import lose_node
 from simulation.rayclusters.people import User
 from simulation.rayclusters.reading import HEAD, WORKER, is_live, is_ready, name_of, uid_of
@@ -135,12 +135,9 @@ async def another_version_of_the_operator(town: Town, user: User) -> None:
 
 async def fields_that_are_absent(town: Town, user: User) -> None:
     """X1: a field that was not there brought the operator down, again and again."""
-    bare = [cluster(f"bare-{number}", group("g", 1)) for number in range(4)]
-    del bare[0]["spec"]["workerGroupSpecs"]
-    del bare[1]["spec"]["workerGroupSpecs"][0]["replicas"]
-    del bare[2]["spec"]["headGroupSpec"]["rayStartParams"]
-    bare[3]["spec"]["workerGroupSpecs"][0]["template"] = {}
-    for tree in bare:
+    for number in range(4):
+        tree = bare_cluster(number)
+        tree["metadata"]["name"] += f"-{number}"
         await town.world.request("POST", CLUSTERS, tree)
     await user.create(cluster("c0", group("g", 1)))
     await town.world.until("X1: the sound one is ready", partial(_has_ready_workers, user, 1), 60.0)
@@ -160,9 +157,7 @@ async def times_that_nobody_knows(town: Town, user: User) -> None:
 
 async def an_ingress_that_may_not_be_made(town: Town, user: User) -> None:
     """L2: the first error ended the whole look, and whatever came after it never happened."""
-    tree = cluster("c0", group("g", 2))
-    tree["spec"]["headGroupSpec"]["enableIngress"] = True
-    await user.create(tree)
+    await user.create(cluster_with_ingress("c0", group("g", 2)))
     await town.world.until("L2: the Pods are there", partial(_has_ready_workers, user, 2), 30.0)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from itertools import chain
 
 from heliostat.kube.jsontree import JsonObject
+from heliostat.plan.deletion import FINALIZER
 from heliostat.testing.simulation.state import State
 from simulation.rayclusters.reading import (
     OPERATORS,
@@ -21,6 +22,7 @@ from simulation.rayclusters.reading import (
 from simulation.rayclusters.writes import changed, written
 
 DEADLINE = "ray.io/gcs-ft-deletion-timeout"
+CLEANUP_SECONDS = 300.0  # after which it is given up
 TIMES = ("lastUpdateTime", "observedGeneration")
 
 
@@ -39,6 +41,19 @@ def only_its_own(state: State) -> str | None:
     return None
 
 
+def only_the_leader_writes(state: State) -> str | None:
+    """C12"""
+    if state.last is None or state.by not in OPERATORS or state.last[0] in ("leases", "events"):
+        return None
+    lease = state.get("leases", "kube-system", "ray-operator-leader")
+    holder = lease["spec"].get("holderIdentity") or "" if lease is not None else ""
+    if holder.startswith(f"{state.by}-"):
+        state.led.add(holder)
+    elif holder in state.led:
+        return f"{state.by} wrote {state.last[0]}/{name_of(state.last[1])} after {holder} had begun to lead"
+    return None
+
+
 def secrets_are_made_once(state: State) -> str | None:
     """C5"""
     found = written(state, "secrets")
@@ -51,6 +66,24 @@ def specs_belong_to_users(state: State) -> str | None:
     if found is None or found[1] is None or found[0]["spec"] == found[1]["spec"]:
         return None
     return f"the operator changed the spec of {name_of(found[0])}"
+
+
+def what_others_say_stays(state: State) -> str | None:
+    """C5"""
+    found = changed(state, "rayclusters")
+    if found is None:
+        return None
+    after, before = map(_said_by_others, found)
+    is_gone = find_cluster(state, uid_of(found[0])) is None
+    if after != before or (is_gone and before["finalizers"]):
+        return f"{name_of(found[0])} said {before}, and now {'nothing' if is_gone else after}"
+    return None
+
+
+def _said_by_others(cluster: JsonObject) -> JsonObject:
+    metadata = cluster["metadata"]
+    finalizers = [name for name in metadata.get("finalizers") or () if name != FINALIZER]
+    return {"finalizers": finalizers} | {key: metadata.get(key) for key in ("labels", "annotations")}
 
 
 def suspended_means_empty(state: State) -> str | None:
@@ -132,13 +165,19 @@ def redis_is_emptied_first(state: State) -> str | None:
     if found is None:
         return None
     after, before = found
-    is_held = find_cluster(state, uid_of(after)) is not None and after["metadata"].get("finalizers")
-    if is_held or not before["metadata"].get("finalizers") or before["metadata"].get("annotations", {}).get(DEADLINE):
+    is_held = find_cluster(state, uid_of(after)) is not None and _has_pledged(after)
+    if is_held or not _has_pledged(before) or before["metadata"].get("annotations", {}).get(DEADLINE):
         return None
+    if state.skew >= CLEANUP_SECONDS:
+        return None  # by a clock that is so wrong its time was over
     jobs = [job for job in state.ever("jobs") if controller_uid(job) == uid_of(after)]
     if any(_is_job_over(job) for job in jobs):
         return None
     return f"the finalizer of {name_of(after)} went before its clean-up had ended ({len(jobs)} Jobs)"
+
+
+def _has_pledged(cluster: JsonObject) -> bool:
+    return FINALIZER in (cluster["metadata"].get("finalizers") or ())
 
 
 def _is_job_over(job: JsonObject) -> bool:

@@ -1,5 +1,6 @@
 """What must hold for Pods whenever an operator has written: which may come, and which may go."""
 
+from heliostat.desired.labels import OPERATOR_VERSION
 from heliostat.kube.jsontree import JsonObject
 from heliostat.plan.because import Because
 from heliostat.plan.deletion import FINALIZER
@@ -37,7 +38,11 @@ def one_head(state: State) -> str | None:
     pod = created(state, "pods")
     if pod is None or label(pod, "node-type") != HEAD:
         return None
-    heads = [name_of(each) for each in pods_of(state, controller_uid(pod), HEAD) if not is_stuck(each, pod, HEAD_WAIT)]
+    heads = [
+        name_of(each)
+        for each in pods_of(state, controller_uid(pod), HEAD)
+        if not is_stuck(each, pod, HEAD_WAIT - state.skew)
+    ]
     return f"a head was made beside another: {heads}" if len(heads) > 1 else None
 
 
@@ -55,7 +60,9 @@ def never_too_many_workers(state: State) -> str | None:
     workers = workers_in(pods_of(state, uid_of(cluster)), group)
     ever = [each for each in state.ever("pods") if controller_uid(each) == uid_of(cluster)]
     parting = {_place(each) for each in ever if has_ended(each) or name_of(each) in asked}
-    here = [each for each in workers if _place(each) not in parting and not is_stuck(each, pod, WORKER_WAIT)]
+    here = [
+        each for each in workers if _place(each) not in parting and not is_stuck(each, pod, WORKER_WAIT - state.skew)
+    ]
     most = max(wanted_workers(spec, group) for spec in specs)
     return f"{len(here)} workers of {group} are there, at most {most} were wanted" if len(here) > most else None
 
@@ -80,11 +87,18 @@ def recreation_is_complete(state: State) -> str | None:
     cluster = find_cluster(state, controller_uid(head)) if head is not None else None
     if head is None or cluster is None or label(head, "node-type") != HEAD or not _is_recreated(cluster):
         return None
+    heads = [pod for pod in state.ever("pods") if _is_head_of(cluster, pod)]
+    if len({(pod["metadata"].get("annotations") or {}).get(OPERATOR_VERSION) for pod in heads}) > 1:
+        return None  # hashes of two versions of the operator cannot be compared
     images = {_image(spec["headGroupSpec"]["template"]) for spec in state.admissible_specs(cluster)}
     old = [
         name_of(pod) for pod in pods_of(state, uid_of(cluster), WORKER) if is_live(pod) and _image(pod) not in images
     ]
     return f"a new head was made, and of a former spec {old} stay" if old else None
+
+
+def _is_head_of(cluster: JsonObject, pod: JsonObject) -> bool:
+    return controller_uid(pod) == uid_of(cluster) and label(pod, "node-type") == HEAD
 
 
 def _is_recreated(cluster: JsonObject) -> bool:

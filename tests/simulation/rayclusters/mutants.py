@@ -11,6 +11,7 @@ from simulation import mutants as loop
 from simulation.mutants import Mutant
 from simulation.rayclusters import planted_clusters as clusters
 from simulation.rayclusters import planted_pods as pods
+from simulation.rayclusters import planted_views as views
 
 
 def _mutant(plant: Callable[[], Any], *found_by: str, since: int = 0) -> Mutant:
@@ -33,6 +34,15 @@ RAY_MUTANTS = (
     _mutant(clusters.suspension_is_not_announced, "C3", "C9", since=15),
     _mutant(clusters.suspension_is_taken_back, "C9"),
     _mutant(clusters.no_finalizer, "C7"),
+    _mutant(clusters.finalizers_of_others_go, "C5"),
+    _mutant(clusters.an_absent_field_breaks_it, "X1"),
+    _mutant(pods.failed_pods_are_not_asked_away, "C8", "L1"),
+    _mutant(pods.scaling_recreates, "C3"),
+    _mutant(views.the_first_error_ends_the_look, "L2"),
+    _mutant(views.no_fence, "C1", "C2", "C3", "C6", "C12"),
+    _mutant(loop.believe_a_first_list, "C1", "C2", "C12", "L1"),
+    _mutant(views.a_lease_never_expires, "L1"),
+    _mutant(views.silence_is_not_noticed, "L1"),
     _mutant(clusters.transition_times_stay, "C13"),
     _mutant(clusters.available_workers_are_not_counted, "C13"),
     _mutant(clusters.the_generation_stays_the_first, "C13"),
@@ -40,7 +50,7 @@ RAY_MUTANTS = (
     _mutant(clusters.suspended_is_said_too_early, "C9", since=15),
     _mutant(clusters.the_finalizer_goes_before_the_job_ended, "C7", since=20),
     _mutant(clusters.recreation_begins_with_the_head, "C4", "L1", since=40),
-    _mutant(clusters.a_new_version_recreates, "U1", since=4),
+    _mutant(clusters.a_new_version_recreates, "C3", "U1", since=4),
     _mutant(pods.a_leaving_head_counts_as_gone, "C1", since=25),
     _mutant(pods.leaving_workers_count_as_gone, "C2"),
     _mutant(pods.leaving_workers_count_as_staying, "C3", since=78),

@@ -150,12 +150,22 @@ def _find_outdated(cluster: JsonObject, live: list[JsonObject], staff: Staff) ->
 
 
 def _find_missing(state: State, cluster: JsonObject) -> Iterator[str]:
-    wanted = {"services": 1, "secrets": 0, "serviceaccounts": 0, "roles": 0, "rolebindings": 0, "jobs": 0}
+    wanted = {
+        "services": 1,
+        "secrets": 0,
+        "serviceaccounts": 0,
+        "roles": 0,
+        "rolebindings": 0,
+        "jobs": 0,
+        "ingresses": 0,
+    }
     spec = cluster["spec"]
     if any(hosts_of(group) > 1 for group in groups_of(spec)):
         wanted["services"] += 1
     if (spec.get("authOptions") or {}).get("mode") == "token":
         wanted["secrets"] = 1
+    if spec["headGroupSpec"].get("enableIngress"):
+        wanted["ingresses"] = 1
     if is_autoscaling(spec):
         wanted |= {"serviceaccounts": 1, "roles": 1, "rolebindings": 1}
     for plural, count in wanted.items():

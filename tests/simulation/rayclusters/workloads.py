@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from simulation.rayclusters.manifests import cluster, group, set_image
 from simulation.rayclusters.nodes import NODES, lose_node
-from simulation.rayclusters.people import Autoscaler, User
+from simulation.rayclusters.people import STEWARD, Autoscaler, Steward, User
 from simulation.rayclusters.reading import HEAD, WORKER
 from simulation.rayclusters.town import Town
 
@@ -25,9 +25,10 @@ async def create(town: Town, name: str) -> None:
 async def scale(town: Town, name: str) -> None:
     user = User(town.world, name)
     await user.create(cluster(name, group("g", 2)))
-    for _ in range(3):
+    steps = user.chance.choice(([user.chance.randint(0, 5) for _ in range(3)], [5, 4, 3]))
+    for replicas in steps:
         await user.pause()
-        await user.edit_group(replicas=user.chance.randint(0, 5))
+        await user.edit_group(replicas=replicas)
     await user.pause()
     await user.edit_group(replicas=2)
 
@@ -37,6 +38,7 @@ async def autoscale(town: Town, name: str) -> None:
     user = User(town.world, name)
     version = user.chance.choice(("v1", "v2"))
     spec: dict[str, Any] = {"enableInTreeAutoscaling": True, "autoscalerOptions": {"version": version}}
+    town.conduct.failing = max(town.conduct.failing, user.chance.choice((0.0, 0.5)))
     await user.create(cluster(name, group("g", 2), group("h", 1), **spec))
     scaler = Autoscaler(user, restless_until=town.world.time() + RESTLESS_SECONDS)
     town.world.spawn(scaler.run())
@@ -70,10 +72,12 @@ async def suspend_group(town: Town, name: str) -> None:
 
 
 async def recreate(town: Town, name: str) -> None:
-    """Another image: all Pods go and come back new."""
+    """Another number of workers restarts nothing; another image: all Pods go and come back new."""
     user = User(town.world, name)
     await user.create(cluster(name, group("g", 2), upgradeStrategy={"type": "Recreate"}))
-    for image in ("ray:2", "ray:3"):
+    await user.pause(15.0)
+    await user.edit_group(replicas=3)
+    for image in ("ray:2", "ray:3", "ray:4"):
         await user.pause(15.0)
         await user.edit(lambda tree, image=image: set_image(tree, image))  # type: ignore[misc]
 
@@ -103,6 +107,8 @@ async def keep_in_redis(town: Town, name: str) -> None:
     town.conduct.cleanup = user.chance.choice(("succeeds", "fails", "hangs"))
     deadline = {"ray.io/gcs-ft-deletion-timeout": "60"} if town.conduct.cleanup == "hangs" else {}
     tree = cluster(name, group("g", 1), annotations=deadline, gcsFaultToleranceOptions={"redisAddress": "redis:6379"})
+    tree["metadata"]["finalizers"] = [STEWARD]
+    town.world.spawn(Steward(user).run())
     await user.create(tree)
     await user.pause(12.0)
     await user.delete_a_pod(HEAD)
@@ -124,9 +130,10 @@ async def delete_and_create_again(town: Town, name: str) -> None:
     """Another object with the same name, while the first one's are still there."""
     user = User(town.world, name)
     await user.create(cluster(name, group("g", 3)))
-    await user.pause(12.0)
+    await user.pause(user.chance.choice((2.0, 12.0)))
     await user.delete(user.chance.choice(("Background", "Foreground")))
     await user.until_gone()
+    await user.pause(user.chance.choice((0.0, 30.0)))
     await user.create(cluster(name, group("g", 1), group("h", 1)))
 
 

@@ -15,10 +15,17 @@ from simulation.rayclusters.programs import Staff
 from simulation.rayclusters.reading import is_terminating, name_of
 from simulation.rayclusters.rest import IDLE_SECONDS, REFUSED, come_to_rest
 from simulation.rayclusters.safety import SAFETY
-from simulation.rayclusters.town import OPERATOR, Town, found_town, settle_bystanders
+from simulation.rayclusters.town import OPERATOR, Town, found_town, lift_the_ban, settle_bystanders
 from simulation.rayclusters.workloads import WORKLOADS
 
 STAMPS = ("ray.io/upgrade-strategy-recreate-hash", "ray.io/kuberay-version")
+
+TURNS = (
+    *WORKLOADS,
+    "recreate",
+    "scale",
+    "create-again",
+)  # the last ones twice: what goes wrong there goes wrong rarely
 
 
 async def run_one(world: World, workload: str) -> None:
@@ -34,16 +41,17 @@ async def run_any(world: World) -> None:
         world,
         Staff(),
         draw_conduct(chance),
-        two_operators=chance.random() < 0.25,
+        two_operators=chance.random() < 0.5,
     )
     upgrades = chance.random() < 0.25
     town.staff.version_of = lambda life: "heliostat-v2" if upgrades and life else "heliostat-v1"
-    await settle_bystanders(world)
+    await settle_bystanders(town, chance)
     if upgrades:
         world.spawn(_kill_once(town, chance.uniform(5.0, 40.0)))
     names = pick_workloads(world.seed, chance)
     await asyncio.gather(*(WORKLOADS[name](town, f"c{number}") for number, name in enumerate(names)))
     await asyncio.sleep(max(0.0, FAULTY_SECONDS - world.time()))
+    await lift_the_ban(town)
     await come_to_rest(world, town.staff, chance.choice((60.0, 60.0, IDLE_SECONDS)))
     await _end(town, chance)
 
@@ -60,9 +68,8 @@ def draw_conduct(chance: random.Random) -> Conduct:
 
 def pick_workloads(seed: int, chance: random.Random) -> list[str]:
     """Each has its turn; sometimes another one goes on beside it."""
-    names = list(WORKLOADS)
-    turn = names[seed % len(names)]
-    beside = [name for name in names if name != turn]
+    turn = TURNS[seed % len(TURNS)]
+    beside = [name for name in WORKLOADS if name != turn]
     return [turn, *chance.sample(beside, k=chance.choice((0, 0, 1)))]
 
 
