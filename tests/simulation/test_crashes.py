@@ -3,14 +3,11 @@
 import pytest
 
 from heliostat.testing.simulation.exploration import crash_everywhere
-from simulation.cases import ALL_CASES, CASES
+from simulation.cases import ALL_CASES
 
 PARTS = 4  # so that several workers share one case
-# The other workloads of RayClusters die at every call in ``make sim``.
-CRASHED = (
-    *(name for name in CASES if name != "rayclusters"), "raycluster-create", "raycluster-scale", "raycluster-recreate",
-    "raycluster-redis", "raycluster-create-again",
-)  # fmt: skip
+# The autoscaler never rests, so its workload has the most calls by far: it dies at every one of them in ``make sim``.
+CRASHED = tuple(name for name in ALL_CASES if name not in ("rayclusters", "raycluster-autoscale"))
 
 
 @pytest.mark.slow

@@ -35,9 +35,12 @@ class Town(Struct, kw_only=True):
     staff: Staff
     conduct: Conduct
     operators: list[Life]
+    branch: str = ""  # which way a workload goes that has several; else chance decides
 
 
-async def found_town(world: World, staff: Staff, conduct: Conduct, *, two_operators: bool = False) -> Town:
+async def found_town(
+    world: World, staff: Staff, conduct: Conduct, *, two_operators: bool = False, branch: str = ""
+) -> Town:
     await world.request("POST", CRDS, ray_cluster_definition())
     world.start(KUBERNETES, host_program(world, KUBERNETES, kubernetes_crew))
     if two_operators:
@@ -45,7 +48,7 @@ async def found_town(world: World, staff: Staff, conduct: Conduct, *, two_operat
     else:
         operators = [world.start(OPERATOR, operator_program(world, staff))]
     world.spawn(run_nodes(world, conduct))
-    return Town(world=world, staff=staff, conduct=conduct, operators=operators)
+    return Town(world=world, staff=staff, conduct=conduct, operators=operators, branch=branch)
 
 
 async def settle_bystanders(town: Town, chance: random.Random) -> None:

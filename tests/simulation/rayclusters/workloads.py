@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias
 
 from simulation.rayclusters.manifests import cluster, group, set_image
-from simulation.rayclusters.nodes import NODES, lose_node
+from simulation.rayclusters.nodes import NODES, flap_node, lose_node, node_of
 from simulation.rayclusters.people import STEWARD, Autoscaler, Steward, User
 from simulation.rayclusters.reading import HEAD, WORKER
 from simulation.rayclusters.town import Town
@@ -104,7 +104,7 @@ async def multi_host(town: Town, name: str) -> None:
 async def keep_in_redis(town: Town, name: str) -> None:
     """The head is lost; then the cluster goes, and its clean-up goes well, fails or hangs."""
     user = User(town.world, name)
-    town.conduct.cleanup = user.chance.choice(("succeeds", "fails", "hangs"))
+    town.conduct.cleanup = town.branch or user.chance.choice(BRANCHES["redis"])
     deadline = {"ray.io/gcs-ft-deletion-timeout": "60"} if town.conduct.cleanup == "hangs" else {}
     tree = cluster(name, group("g", 1), annotations=deadline, gcsFaultToleranceOptions={"redisAddress": "redis:6379"})
     tree["metadata"]["finalizers"] = [STEWARD]
@@ -147,12 +147,19 @@ async def lose_pods(town: Town, name: str) -> None:
 
 
 async def lose_a_node(town: Town, name: str) -> None:
-    """Its Pods never finish terminating; sometimes it is found again."""
+    """Its Pods never finish terminating, one worker at least or the head; sometimes it is found again."""
     user = User(town.world, name)
     await user.create(cluster(name, group("g", 3)))
     await user.pause(15.0)
-    node = user.chance.choice(NODES)
+    if user.chance.random() < 0.3:
+        await flap_node(town.world, town.conduct, user.chance.choice(NODES))
+    await town.world.until("the Pods are bound", lambda: all(map(node_of, user.pods())) and bool(user.pods(HEAD)))
+    victims = user.pods(town.branch or user.chance.choice((HEAD, WORKER)))
+    node = node_of(user.chance.choice(victims or user.pods()))
     await lose_node(town.world, town.conduct, node)
+    if town.branch or user.chance.random() < 0.5:
+        await asyncio.sleep(90.0)  # longer than a worker is waited for
+        return
     await user.pause(15.0)
     await user.edit_group(replicas=2)
     if user.chance.random() < 0.5:
@@ -175,3 +182,5 @@ WORKLOADS: dict[str, Workload] = {
     "lose-pods": lose_pods,
     "lose-a-node": lose_a_node,
 }
+
+BRANCHES: dict[str, tuple[str, ...]] = {"redis": ("succeeds", "fails", "hangs"), "lose-a-node": (HEAD, WORKER)}
