@@ -43,6 +43,7 @@ class Staff(Struct, kw_only=True):
     watch_seconds: float = 45.0
     forbidden: str = ""  # a resource that it may not create; a scenario may change it
     overseer: Overseer | None = None
+    lost: set[str] = set()  # nodes, the same set as the nodes' own
     versions: set[str] = set()  # that have ever run
     diary: Diary = msgspec.field(default_factory=Diary)
 

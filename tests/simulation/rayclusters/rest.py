@@ -37,16 +37,19 @@ from simulation.rayclusters.reading import (
 )
 
 REST_SECONDS = 600.0  # a stuck head is waited for five minutes, an undone clean-up as long
+GONE_SECONDS = 300.0  # after which nothing is left of what was deleted
 IDLE_SECONDS = 330.0  # more than the pause between two looks at a cluster where nothing happens
 REFUSED = "refused"  # of these names nothing is expected
 OWNED = ("pods", "services", "secrets", "serviceaccounts", "roles", "rolebindings", "jobs", "ingresses")
 
 
-async def come_to_rest(world: World, staff: Staff, idle_seconds: float = IDLE_SECONDS) -> None:
-    deadline = world.time() + REST_SECONDS
+async def come_to_rest(
+    world: World, staff: Staff, idle_seconds: float = IDLE_SECONDS, at_most: float = REST_SECONDS
+) -> None:
+    deadline = world.time() + at_most
     while unrest := next(find_unrest(world.state, staff), None):
         if world.time() > deadline:
-            raise Violation(f"L1: {REST_SECONDS:.0f} s after the last step: {unrest}")
+            raise Violation(f"L1: {at_most:.0f} s after the last step: {unrest}")
         await asyncio.sleep(0.5)
     await world.until_quiet(idle_seconds, idle_seconds * 3)
     for unrest in find_unrest(world.state, staff):
@@ -61,7 +64,7 @@ def find_unrest(state: State, staff: Staff) -> Iterator[str]:
             yield f"C7: {name_of(cluster)} is still being deleted"
         else:
             yield from _find_unrest_of(state, cluster, staff)
-    yield from _find_orphans(state)
+    yield from _find_orphans(state, staff.lost)
 
 
 def _find_objects(state: State, cluster: JsonObject) -> Iterator[str]:
@@ -70,12 +73,12 @@ def _find_objects(state: State, cluster: JsonObject) -> Iterator[str]:
             yield f"C11: {plural}/{name_of(tree)} was made for {name_of(cluster)}"
 
 
-def _find_orphans(state: State) -> Iterator[str]:
+def _find_orphans(state: State, lost: set[str]) -> Iterator[str]:
     for plural in OWNED:
         for tree in state.all(plural):
             owner = controller_uid(tree)
-            if is_terminating(tree):
-                continue  # only a node that is lost holds one so long, and nobody but it can tell that it is over
+            if is_terminating(tree) and tree["spec"].get("nodeName") in lost:
+                continue  # nobody but its node can tell that it is over
             if ever_cluster(state, owner) is not None and find_cluster(state, owner) is None:
                 yield f"C7: {plural}/{name_of(tree)} is left of a RayCluster that is gone"
 

@@ -48,6 +48,7 @@ async def found_town(
     else:
         operators = [world.start(OPERATOR, operator_program(world, staff))]
     world.spawn(run_nodes(world, conduct))
+    staff.lost = conduct.lost
     return Town(world=world, staff=staff, conduct=conduct, operators=operators, branch=branch)
 
 

@@ -13,6 +13,7 @@ from simulation.rayclusters.people import STEWARD, Autoscaler, Steward, User
 from simulation.rayclusters.reading import HEAD, WORKER
 from simulation.rayclusters.town import Town
 
+CALM_SECONDS = 150.0  # by then nothing fails any more, and everybody has seen everything
 RESTLESS_SECONDS = 60.0  # that an autoscaler wants something else all the time
 
 Workload: TypeAlias = Callable[[Town, str], Awaitable[None]]
@@ -83,13 +84,17 @@ async def recreate(town: Town, name: str) -> None:
 
 
 async def remove_group(town: Town, name: str) -> None:
+    """One in the middle of everything, and sometimes another one when all is calm."""
     user = User(town.world, name)
-    await user.create(cluster(name, group("g", 1), group("h", 2)))
+    await user.create(cluster(name, group("g", 1), group("i", 1), group("h", 2)))
     await user.pause(12.0)
     await user.edit(lambda tree: tree["spec"]["workerGroupSpecs"].pop())
     await user.pause(12.0)
     if user.chance.random() < 0.3:
         await user.edit(lambda tree: tree["spec"]["workerGroupSpecs"].append(group("h", 1)))
+    if user.chance.random() < 0.5:
+        await asyncio.sleep(max(0.0, CALM_SECONDS - town.world.time()))
+        await user.edit(lambda tree: tree["spec"]["workerGroupSpecs"].pop())
 
 
 async def multi_host(town: Town, name: str) -> None:

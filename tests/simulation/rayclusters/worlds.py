@@ -14,7 +14,7 @@ from simulation.rayclusters.manifests import CLUSTERS
 from simulation.rayclusters.nodes import Conduct
 from simulation.rayclusters.programs import Staff
 from simulation.rayclusters.reading import is_terminating, name_of
-from simulation.rayclusters.rest import IDLE_SECONDS, REFUSED, come_to_rest
+from simulation.rayclusters.rest import GONE_SECONDS, IDLE_SECONDS, REFUSED, come_to_rest
 from simulation.rayclusters.safety import SAFETY
 from simulation.rayclusters.town import LEADERS, OPERATOR, Town, found_town, lift_the_ban, settle_bystanders
 from simulation.rayclusters.workloads import BRANCHES, WORKLOADS
@@ -130,7 +130,7 @@ async def delete_all(town: Town) -> None:
     for tree in list(town.world.state.all("rayclusters")):
         if REFUSED not in name_of(tree):
             await town.world.request("DELETE", f"{CLUSTERS}/{name_of(tree)}", {"propagationPolicy": "Background"})
-    await come_to_rest(town.world, town.staff)
+    await come_to_rest(town.world, town.staff, at_most=GONE_SECONDS)
 
 
 RAYCLUSTERS = Case(name="rayclusters", scenario=run_any, invariants=SAFETY, program=OPERATOR)

@@ -150,7 +150,7 @@ def draw_swarm(seed: int) -> Swarm:
         stale=rate(0.8),
         watch=rate(0.8),
         compact=rate(0.05),
-        pause=rate(0.08),
+        pause=rate(0.15),
         jump=rate(0.02),
     )
 
@@ -181,7 +181,7 @@ def _draw(chance: random.Random, swarm: Swarm, kind: str) -> Fault | None:
         return Crash(chance.choice(("before", "after", "late")), landing=chance.uniform(0.0, 1.0))
     if chance.random() < swarm.compact:
         return Compact()
-    if chance.random() < swarm.pause:
+    if kind == "write" and chance.random() < swarm.pause:  # in the middle of something it tells the most
         return Pause(chance.choice((chance.uniform(1.0, 5.0), chance.uniform(18.0, 35.0))))  # or past any lease
     if chance.random() < swarm.jump:
         return Jump(chance.choice((-3600.0, -10.0, 10.0, 3600.0)), chance.uniform(1.0, 30.0))
