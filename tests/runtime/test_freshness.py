@@ -68,6 +68,19 @@ def test_a_delete_is_seen_when_the_uid_is_gone_or_going(seen: Metadata | None) -
     assert freshness.missing("owner") is None
 
 
+def test_what_the_server_does_not_have_is_missed_until_the_view_has_it_neither() -> None:
+    """A RayCluster that is being deleted for a while is seen as terminating all along."""
+    freshness, writer = prepared()
+    terminating = Metadata(
+        name="a", namespace="ns", uid="a", resource_version="11", deletion_timestamp="2026-01-01T00:00:00Z"
+    )
+    writer.put(Object(terminating))
+    freshness.gone("owner", POD, Key("ns", "a"), "a")
+    assert str(freshness.missing("owner")) == "pods still shows ns/a, which is gone"
+    writer.remove(Object(terminating))
+    assert freshness.missing("owner") is None
+
+
 def test_what_nobody_caches_needs_no_waiting() -> None:
     freshness, _ = prepared()
     freshness.wrote("owner", SERVICE, written("svc", 99))

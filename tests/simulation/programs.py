@@ -18,7 +18,7 @@ from heliostat.runtime.reconciler import Subject
 from heliostat.runtime.watch import WatchSettings
 from heliostat.testing.simulation.connection import Connection
 from heliostat.testing.simulation.faults import stream
-from heliostat.testing.simulation.world import Program, World
+from heliostat.testing.simulation.world import LEASE_SUFFIX, Program, World
 
 REQUEST_SECONDS = 5.0
 
@@ -69,7 +69,8 @@ def leading_program(world: World, name: str, crew: Crew) -> Program:
     async def run(connection: Connection, life: int) -> None:
         clock = asyncio.get_running_loop().time
         connection.first_lists_lie = True
-        beside = world.connect(f"{name}-lease", life, connection.die)
+        beside = world.connect(f"{name}{LEASE_SUFFIX}", life, connection.die)
+        connection.accompany(beside)
         for term in itertools.count():
             settings = LeaseSettings("kube-system", "controllers", identity=f"{name}-{life}-{term}")
             fence = LeaseFence(clock)
@@ -78,7 +79,7 @@ def leading_program(world: World, name: str, crew: Crew) -> Program:
                 settings,
                 fence,
                 clock=clock,
-                wall_clock=world.now,
+                wall_clock=world.clock_of(name),
                 chance=stream(world.seed, f"{name}/{life}/{term}/lease").random,
                 on_problem=lambda _what, _error: None,
             )

@@ -16,9 +16,11 @@ from heliostat.testing.simulation.faults import (
     Crash,
     Fault,
     Injection,
+    Jump,
     LandLate,
     LoseReply,
     LoseRequest,
+    Pause,
     Refuse,
     Script,
     Slow,
@@ -121,6 +123,47 @@ def test_a_program_that_dies_lives_again(when: str, second: str) -> None:
     result, told = run_one_write(Crash(when, landing=0.5))
     assert is_there(result)
     assert told == [second]
+
+
+def test_a_paused_program_goes_on_as_if_nothing_had_happened() -> None:
+    """Its timers and answers wait for it, in their order; others do not stand still."""
+    told: list[str] = []
+
+    def note(what: str) -> None:
+        told.append(f"{what} at {asyncio.get_running_loop().time():.0f}")
+
+    async def program(connection: Connection, life: int) -> None:
+        loop = asyncio.get_running_loop()
+        for seconds in (3.0, 1.0, 2.0):
+            loop.call_later(seconds, note, f"timer {seconds:g}")
+        loop.call_later(2.5, note, "never").cancel()
+        reply = await connection.send(Call(method="GET", path=MAPS), 60.0)
+        note(str(reply.status))
+
+    async def scenario(world: World) -> None:
+        world.start("sleeper", program)
+        await asyncio.sleep(5.0)
+        note("somebody else")
+        await asyncio.sleep(30.0)
+
+    run_world(scenario, seed=1, script=Script((Injection("sleeper", 0, Pause(20.0)),)))
+    assert told == ["somebody else at 5", "200 at 20", "timer 1 at 20", "timer 2 at 20", "timer 3 at 20"]
+
+
+def test_a_clock_is_wrong_for_a_while() -> None:
+    told: list[float] = []
+
+    async def program(connection: Connection, life: int) -> None:
+        await connection.send(Call(method="GET", path=MAPS), 5.0)
+
+    async def scenario(world: World) -> None:
+        world.start("dreamer", program)
+        for _ in range(2):
+            await asyncio.sleep(5.0)
+            told.append(world.clock_of("dreamer")() - world.now())
+
+    run_world(scenario, seed=1, script=Script((Injection("dreamer", 0, Jump(-3600.0, 7.0)),)))
+    assert told == [-3600.0, 0.0]
 
 
 def broken_by_two(state: State) -> str | None:

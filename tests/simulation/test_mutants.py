@@ -2,23 +2,25 @@
 
 import pytest
 
-from heliostat.testing.simulation.exploration import FAULTY_SECONDS, judge, run_undisturbed
-from heliostat.testing.simulation.faults import Script
-from simulation.cases import CASES
+from simulation.hunting import Catch, hunt, is_told_by
 from simulation.mutants import MUTANTS, Mutant
 from simulation.rayclusters.mutants import RAY_MUTANTS
 
 MOST_SEEDS = 100
+ALL_MUTANTS = (*MUTANTS, *RAY_MUTANTS)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("mutant", [*MUTANTS, *RAY_MUTANTS], ids=lambda mutant: mutant.name)
+@pytest.mark.parametrize("mutant", ALL_MUTANTS, ids=lambda mutant: mutant.name)
 def test_a_planted_bug_is_found(mutant: Mutant) -> None:
-    case = CASES[mutant.case]
-    with mutant.plant():
-        calm = run_undisturbed(case, mutant.since)
-        for seed in range(mutant.since, mutant.since + MOST_SEEDS):
-            script = Script(seed=seed, until=FAULTY_SECONDS)
-            if calm.violation is not None or judge(case, seed, script, calm) is not None:
-                return
-    pytest.fail(f"{mutant.name} lived through {MOST_SEEDS} seeds")
+    others: list[Catch] = []
+    if hunt(mutant, range(mutant.since, mutant.since + MOST_SEEDS), others) is None:
+        pytest.fail(f"{mutant.name} lived through {MOST_SEEDS} seeds; what else broke: {others[:3]}")
+
+
+def test_a_plant_that_does_not_fit_counts_for_nothing() -> None:
+    mutant = MUTANTS[0]
+    law = mutant.found_by[0]
+    assert is_told_by(mutant, f"{law}: 5 live Pods, at most 2 were wanted")
+    assert not is_told_by(mutant, f"{law}: a plan broke: TypeError()")
+    assert not is_told_by(mutant, "another_law: 5 live Pods")

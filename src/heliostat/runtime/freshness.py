@@ -55,6 +55,21 @@ class GoneOrGoing(Struct, frozen=True):
         return f"{self.cache.kind} still shows {self.key}, which was deleted"
 
 
+class Gone(Struct, frozen=True):
+    """Until the view shows that the UID is gone: the server has said so, and that it was going is old news."""
+
+    cache: Cache[Any]
+    key: Key
+    uid: str
+
+    def is_met(self) -> bool:
+        item = self.cache.get(self.key)
+        return item is None or item.metadata.uid != self.uid
+
+    def __str__(self) -> str:
+        return f"{self.cache.kind} still shows {self.key}, which is gone"
+
+
 class Until(Struct, frozen=True):
     """Until something else that only the view can show."""
 
@@ -68,7 +83,7 @@ class Until(Struct, frozen=True):
         return self.why
 
 
-Need: TypeAlias = PassedRevision | GoneOrGoing | Until
+Need: TypeAlias = PassedRevision | GoneOrGoing | Gone | Until
 
 
 class Unsettled(Struct, frozen=True):
@@ -93,6 +108,10 @@ class Freshness:
     def deleted(self, subject: str, resource: ResourceType, key: Key, uid: str) -> None:
         for cache in self._of(resource):
             self._add(subject, GoneOrGoing(cache, key, uid))
+
+    def gone(self, subject: str, resource: ResourceType, key: Key, uid: str) -> None:
+        for cache in self._of(resource):
+            self._add(subject, Gone(cache, key, uid))
 
     def until(self, subject: str, test: Callable[[], bool], why: str) -> None:
         self._add(subject, Until(test, why))

@@ -82,9 +82,11 @@ class Writing:
             found = _metadata(await self._client.get(kind, key.namespace, key.name))
         except NotFoundError:
             if doubt.uid:
-                self._freshness.deleted(subject, kind, key, doubt.uid)
+                self._freshness.gone(subject, kind, key, doubt.uid)
         else:
-            if doubt.uid and (found.uid != doubt.uid or found.is_terminating):
+            if doubt.uid and found.uid != doubt.uid:
+                self._freshness.gone(subject, kind, key, doubt.uid)
+            elif doubt.uid and found.is_terminating:
                 self._freshness.deleted(subject, kind, key, doubt.uid)
             else:
                 self._freshness.wrote(subject, kind, found)
@@ -135,7 +137,7 @@ class Writing:
             changed = await self._guard(subject, ref, "", call(kind))
         except NotFoundError as error:
             if f'"{ref.name}"' in str(error):  # and not: this server knows no such path
-                self._freshness.deleted(subject, kind, Key(ref.namespace, ref.name), uid)
+                self._freshness.gone(subject, kind, Key(ref.namespace, ref.name), uid)
             raise
         self._freshness.wrote(subject, kind, changed)
 

@@ -41,7 +41,7 @@ def cluster(
     return {
         "apiVersion": "ray.io/v1",
         "kind": "RayCluster",
-        "metadata": {"name": name, "annotations": annotations or {}},
+        "metadata": {"name": name, "labels": {"team": "red"}, "annotations": {"note": "mine", **(annotations or {})}},
         "spec": {
             "rayVersion": "2.52.0",
             "headGroupSpec": {"rayStartParams": {}, "template": template("ray-head", image)},
@@ -49,6 +49,29 @@ def cluster(
             **spec,
         },
     }
+
+
+def bare_cluster(number: int) -> JsonObject:
+    """A spec without something that it may leave out; the last one's is refused for it."""
+    name = ("bare", "bare", "bare", "bare-refused")[number]
+    tree = cluster(name, group("g", 1))
+    spec = tree["spec"]
+    match number:
+        case 0:
+            del spec["workerGroupSpecs"]
+        case 1:
+            del spec["workerGroupSpecs"][0]["replicas"]
+        case 2:
+            del spec["headGroupSpec"]["rayStartParams"]
+        case _:
+            spec["workerGroupSpecs"][0]["template"] = {}
+    return tree
+
+
+def cluster_with_ingress(name: str, *groups: JsonObject) -> JsonObject:
+    tree = cluster(name, *groups)
+    tree["spec"]["headGroupSpec"]["enableIngress"] = True
+    return tree
 
 
 def foreign_pod(name: str, of_cluster: str, of_group: str) -> JsonObject:

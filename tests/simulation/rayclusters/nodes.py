@@ -19,16 +19,18 @@ from heliostat.testing.simulation.faults import stream
 from heliostat.testing.simulation.world import World
 from simulation.kubelet import MERGE
 from simulation.rayclusters.manifests import PODS
-from simulation.rayclusters.reading import is_terminating, label, name_of, uid_of
+from simulation.rayclusters.reading import is_ready, is_terminating, label, name_of, uid_of
 
 NODES = ("n1", "n2", "n3")
 LOOK_SECONDS = 0.5
+RESTARTED = "Restarted"  # a container ends and comes back, and the Pod runs all the while
 
 
 class Conduct(Struct, kw_only=True):
     """How the nodes behave; a scenario may change it while they run."""
 
     failing: float = 0.0  # how many Pods fail of those that begin before ``calm``
+    hindered: float = 0.0  # how many cannot be scheduled, or have no image, before ``calm``
     calm: float = 0.0  # virtual seconds; from then on every Pod goes well
     start_seconds: float = 3.0
     stop_seconds: float = 3.0
@@ -47,7 +49,7 @@ async def run_nodes(world: World, conduct: Conduct) -> None:
             if uid not in started:
                 started.add(uid)
                 world.spawn(_live(world, pod, conduct, chance()))
-            if is_terminating(pod) and uid not in stopped and pod["spec"].get("nodeName") not in conduct.lost:
+            if is_terminating(pod) and uid not in stopped and node_of(pod) not in conduct.lost:
                 stopped.add(uid)
                 world.spawn(_stop(world, pod, chance().uniform(0.0, conduct.stop_seconds)))
         await asyncio.sleep(LOOK_SECONDS)
@@ -63,26 +65,65 @@ async def lose_node(world: World, conduct: Conduct, node: str) -> None:
         await _ask_to_go(world, pod, 5)
 
 
+async def flap_node(world: World, conduct: Conduct, node: str) -> None:
+    """Silent for a moment, and back before anybody gave its Pods up: they are ready again."""
+    conduct.lost.add(node)
+    shaken = [pod for pod in _pods_on(world, node) if is_ready(pod)]
+    for is_back in (False, True):
+        for pod in shaken:
+            await _tell(world, pod, {"conditions": [{"type": "Ready", "status": str(is_back), "reason": "NodeLost"}]})
+        await asyncio.sleep(3.0)
+    conduct.lost.discard(node)
+
+
+def node_of(pod: JsonObject) -> str:
+    return str(pod["spec"].get("nodeName") or "")
+
+
 async def _live(world: World, pod: JsonObject, conduct: Conduct, chance: random.Random) -> None:
     node = chance.choice(NODES)
     await asyncio.sleep(chance.uniform(0.0, conduct.start_seconds))
+    trouble = chance.choice(("unschedulable", "image")) if _is_hit(world, conduct.hindered, conduct, chance) else ""
+    if trouble == "unschedulable":
+        await _until_calm(world, conduct)
     if node in conduct.lost:
         node = next(each for each in NODES if each not in conduct.lost)
     binding = {"apiVersion": "v1", "kind": "Binding", "target": {"kind": "Node", "name": node}}
     with suppress(ApiError):  # it is gone already
         await world.request("POST", f"{PODS}/{name_of(pod)}/binding", {**binding, "metadata": {"name": name_of(pod)}})
-    began = world.time()
+    if trouble == "image":
+        await _tell(world, pod, _waiting(pod, "ImagePullBackOff"))
+        await _until_calm(world, conduct)
+    is_failing = _is_hit(world, conduct.failing, conduct, chance)
     await _tell(world, pod, _running(world, pod, is_ready=False))
     await asyncio.sleep(chance.uniform(0.0, conduct.start_seconds))
     if label(pod, "node-type") == "redis-cleanup":
         await _end_cleanup(world, pod, conduct.cleanup)
         return
     await _tell(world, pod, _running(world, pod, is_ready=True))
-    if began < conduct.calm and chance.random() < conduct.failing:
+    if is_failing:
         await asyncio.sleep(chance.uniform(0.0, 10.0))
-        reason = chance.choice(("Evicted", "Error", "OOMKilled"))
+        reason = chance.choice(("Evicted", "Error", "OOMKilled", RESTARTED))
         if node not in conduct.lost:
-            await _tell(world, pod, _ended(world, pod, 137, reason))
+            await _fail(world, pod, reason)
+
+
+async def _fail(world: World, pod: JsonObject, reason: str) -> None:
+    status = _ended(world, pod, 137, reason)
+    if reason != RESTARTED:
+        await _tell(world, pod, status)
+        return
+    await _tell(world, pod, {key: status[key] for key in ("conditions", "containerStatuses")})
+    await asyncio.sleep(3.0)
+    await _tell(world, pod, _running(world, pod, is_ready=True))
+
+
+def _is_hit(world: World, share: float, conduct: Conduct, chance: random.Random) -> bool:
+    return chance.random() < share and world.time() < conduct.calm
+
+
+async def _until_calm(world: World, conduct: Conduct) -> None:
+    await asyncio.sleep(max(0.0, conduct.calm - world.time()))
 
 
 async def _end_cleanup(world: World, pod: JsonObject, how: str) -> None:
@@ -108,7 +149,7 @@ async def _tell(world: World, pod: JsonObject, status: JsonObject) -> None:
 
 
 def _pods_on(world: World, node: str) -> list[JsonObject]:
-    return [pod for pod in world.state.all("pods") if pod["spec"].get("nodeName") == node]
+    return [pod for pod in world.state.all("pods") if node_of(pod) == node]
 
 
 def _running(world: World, pod: JsonObject, *, is_ready: bool) -> JsonObject:
@@ -123,6 +164,16 @@ def _running(world: World, pod: JsonObject, *, is_ready: bool) -> JsonObject:
         "podIP": f"10.1.{number // 250}.{number % 250}",
         "conditions": [ready],
         "containerStatuses": _containers(pod, running, is_ready=is_ready),
+    }
+
+
+def _waiting(pod: JsonObject, reason: str) -> JsonObject:
+    ready = {"type": "Ready", "status": "False", "reason": "ContainersNotReady"}
+    waiting = {"waiting": {"reason": reason}}
+    return {
+        "phase": "Pending",
+        "conditions": [ready],
+        "containerStatuses": _containers(pod, waiting, is_ready=False),
     }
 
 

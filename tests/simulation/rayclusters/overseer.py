@@ -11,11 +11,14 @@ from heliostat.kube.plan import Delete, Plan
 from heliostat.operator.program import RayOperator
 from heliostat.runtime.cache import Cache
 from heliostat.runtime.errors import ApiError
+from heliostat.runtime.fence import LeaseFence
 from heliostat.runtime.loop_metrics import LoopMetrics
 from heliostat.runtime.metrics import Registry
 from heliostat.testing.simulation.world import World
 from simulation.rayclusters.reasons import View, find_untrue_reason, find_wrong_victims, view_of
 from simulation.rayclusters.witness import Answered, Witness
+
+MOST_LOOKS = 600  # at one key in a minute
 
 
 class Overseer(LoopMetrics):
@@ -23,21 +26,32 @@ class Overseer(LoopMetrics):
 
     operator: RayOperator
 
-    def __init__(self, world: World, witness: Witness) -> None:
+    def __init__(self, world: World, witness: Witness, fence: LeaseFence | None) -> None:
         super().__init__(Registry())
+        self._fence = fence
         self._world = world
         self._witness = witness
+        self._looks: dict[Key, list[float]] = {}
         self.groups_seen: dict[str, set[str]] = {}  # by UID: what this life can know of removed groups
 
     def planned(self, controller: str, key: Key, plan: Plan) -> None:
         super().planned(controller, key, plan)
-        view = view_of(self.operator, key)
-        if view is None:
-            return
+        view = view_of(self.operator, key, self._world.state)
+        if view is None or (self._fence is not None and not self._fence.is_open):
+            return  # nothing of it will be written
         self._check_freshness(view)
         self._note(view, plan)
         for problem in (*find_untrue_reason(view, plan), *find_wrong_victims(view, plan)):
             self._world.report(f"C3: {key}: {problem}")
+
+    def reconciled(self, controller: str, key: Key, result: str, seconds: float) -> None:
+        """C14: one that turns on the spot is a finding, and not a world that never ends."""
+        super().reconciled(controller, key, result, seconds)
+        now = self._world.time()
+        recent = [time for time in self._looks.get(key, ()) if time > now - 60.0]
+        self._looks[key] = [*recent, now]
+        if len(recent) >= MOST_LOOKS:
+            self._world.report(f"C14: more than {MOST_LOOKS} looks at {key} within a minute")
 
     def failed(self, controller: str, key: Key, error: Exception) -> None:
         super().failed(controller, key, error)

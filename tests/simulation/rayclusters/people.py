@@ -1,4 +1,4 @@
-"""Who else writes to a RayCluster: its user, and Ray's autoscaler. Both see the truth and never fail."""
+"""Who else writes to a RayCluster: its user, Ray's autoscaler, a steward. All see the truth and never fail."""
 
 import asyncio
 from collections.abc import Callable
@@ -10,9 +10,19 @@ from heliostat.runtime.errors import ApiError, ConflictError, NotFoundError
 from heliostat.testing.simulation.faults import stream
 from heliostat.testing.simulation.world import World
 from simulation.rayclusters.manifests import CLUSTERS, NAMESPACE, PODS
-from simulation.rayclusters.reading import asked_away, is_live, name_of, pods_of, uid_of, workers_in
+from simulation.rayclusters.reading import (
+    asked_away,
+    has_ended,
+    is_live,
+    is_terminating,
+    name_of,
+    pods_of,
+    uid_of,
+    workers_in,
+)
 
 JSON_PATCH = "application/json-patch+json"
+STEWARD = "example.com/steward"  # a finalizer
 
 
 class User:
@@ -86,9 +96,8 @@ class Autoscaler:
     async def _act(self, cluster: JsonObject) -> None:
         groups = cluster["spec"]["workerGroupSpecs"]
         index = next(number for number, group in enumerate(groups) if group["groupName"] == self._group)
-        live = [name_of(pod) for pod in workers_in(self._user.pods(), self._group) if is_live(pod)]
         named = sorted(asked_away(cluster["spec"]))
-        replicas, asked = self._decide(groups[index]["replicas"], live, named)
+        replicas, asked = self._decide(groups[index]["replicas"], named)
         if (replicas, asked) == (groups[index]["replicas"], named):
             return
         path = f"/spec/workerGroupSpecs/{index}"
@@ -98,16 +107,41 @@ class Autoscaler:
         ]
         await self._user.world.request("PATCH", f"{CLUSTERS}/{self._user.name}", operations, JSON_PATCH)
 
-    def _decide(self, replicas: int, live: list[str], named: list[str]) -> tuple[int, list[str]]:
-        """Names that are answered are taken out; more Pods than wanted are named; else it wants more, or fewer."""
-        waiting = [name for name in named if name in live or name == "foreign"]
-        free = [name for name in live if name not in named]
+    def _decide(self, replicas: int, named: list[str]) -> tuple[int, list[str]]:
+        """Names stay until their Pods are gone; more Pods than wanted are named; else it wants more, or fewer."""
+        pods = workers_in(self._user.pods(), self._group)
+        here = {name_of(pod) for pod in pods}
+        waiting = {name for name in named if name in here or name == "foreign"}
+        free = [name_of(pod) for pod in pods if is_live(pod) and name_of(pod) not in named]
         if len(free) > replicas:
             return replicas, sorted({*waiting, *self._chance.sample(free, k=len(free) - replicas)})
-        if self._user.world.time() > self._restless_until or len(free) < replicas:
-            return replicas, waiting
+        if self._user.world.time() > self._restless_until:
+            return replicas, sorted(waiting)
+        failed = [name_of(pod) for pod in pods if has_ended(pod) and not is_terminating(pod)]
+        if failed and self._chance.random() < 0.7:
+            return replicas, sorted({*waiting, *failed})
+        return self._want_otherwise(replicas, free, waiting)
+
+    def _want_otherwise(self, replicas: int, free: list[str], waiting: set[str]) -> tuple[int, list[str]]:
+        if len(free) < replicas:
+            return replicas, sorted(waiting)
         if self._chance.random() < 0.5:
-            return min(6, replicas + self._chance.randint(1, 3)), waiting
+            return min(6, replicas + self._chance.randint(1, 3)), sorted(waiting)
         going = self._chance.sample(free, k=min(len(free), self._chance.randint(1, 2)))
         bystander = ["foreign"] if self._chance.random() < 0.3 else []
         return replicas - len(going), sorted({*waiting, *going, *bystander})
+
+
+class Steward:
+    """Another controller with a finalizer of its own on one RayCluster: it lets go when ours has."""
+
+    def __init__(self, user: User) -> None:
+        self._user = user
+
+    async def run(self) -> None:
+        while True:
+            await asyncio.sleep(1.0)
+            cluster = self._user.cluster()
+            if cluster is not None and is_terminating(cluster) and cluster["metadata"].get("finalizers") == [STEWARD]:
+                with suppress(NotFoundError):
+                    await self._user.edit(lambda tree: tree["metadata"].pop("finalizers"))

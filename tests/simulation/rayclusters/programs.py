@@ -5,6 +5,7 @@ import itertools
 from collections.abc import Callable
 from functools import partial
 
+import msgspec
 from msgspec import Struct
 
 from heliostat.api.settings import Settings
@@ -23,9 +24,9 @@ from heliostat.runtime.program import Clocks
 from heliostat.runtime.watch import WatchSettings
 from heliostat.testing.simulation.connection import Connection
 from heliostat.testing.simulation.faults import stream
-from heliostat.testing.simulation.world import Program, World
+from heliostat.testing.simulation.world import LEASE_SUFFIX, Program, World
 from simulation.rayclusters.overseer import Overseer
-from simulation.rayclusters.witness import Witness
+from simulation.rayclusters.witness import Diary, Witness
 
 REQUEST_SECONDS = 4.0
 WORKERS = 4
@@ -40,9 +41,11 @@ class Staff(Struct, kw_only=True):
 
     version_of: Callable[[int], str] = lambda _life: "heliostat-v1"  # by the number of the life
     watch_seconds: float = 45.0
-    forbidden: str = ""  # a resource that it may not create
+    forbidden: str = ""  # a resource that it may not create; a scenario may change it
     overseer: Overseer | None = None
+    lost: set[str] = set()  # nodes, the same set as the nodes' own
     versions: set[str] = set()  # that have ever run
+    diary: Diary = msgspec.field(default_factory=Diary)
 
 
 def operator_program(world: World, staff: Staff) -> Program:
@@ -61,7 +64,8 @@ def leading_operator(world: World, staff: Staff, name: str) -> Program:
     async def run(connection: Connection, life: int) -> None:
         clock = asyncio.get_running_loop().time
         connection.first_lists_lie = True
-        beside = world.connect(f"{name}-lease", life, connection.die)
+        beside = world.connect(f"{name}{LEASE_SUFFIX}", life, connection.die)
+        connection.accompany(beside)
         for term in itertools.count():
             settings = LeaseSettings("kube-system", "ray-operator-leader", identity=f"{name}-{life}-{term}")
             fence = LeaseFence(clock)
@@ -70,7 +74,7 @@ def leading_operator(world: World, staff: Staff, name: str) -> Program:
                 settings,
                 fence,
                 clock=clock,
-                wall_clock=world.now,
+                wall_clock=world.clock_of(name),
                 chance=stream(world.seed, f"{name}/{life}/{term}/lease").random,
                 on_problem=lambda _what, _error: None,
             )
@@ -96,8 +100,8 @@ async def _run(
     fence: LeaseFence | None = None,
     since: int = 0,
 ) -> None:
-    witness = Witness(world, connection, staff.forbidden)
-    overseer = staff.overseer = Overseer(world, witness)
+    witness = Witness(world, connection, lambda: staff.forbidden, staff.diary)
+    overseer = staff.overseer = Overseer(world, witness, fence)
     chance = stream(world.seed, label)
     streaming = stream(world.seed, f"{label.partition('/')[0]}/lists").random() < 0.5
     version = staff.version_of(life)
@@ -113,7 +117,7 @@ async def _run(
         on_problem=partial(_hear, world),
         metrics=overseer,
         fence=fence,
-        clocks=Clocks(now=world.now, chance=chance.random, random_bytes=chance.randbytes),
+        clocks=Clocks(now=world.clock_of(label.partition("/")[0]), chance=chance.random, random_bytes=chance.randbytes),
     )
     await overseer.operator.run(asyncio.Event(), since)
 

@@ -14,7 +14,9 @@ from heliostat.kube.plan import Delete, Plan
 from heliostat.operator.kinds import RAY_PODS
 from heliostat.operator.program import RayOperator
 from heliostat.plan.because import Because
+from heliostat.testing.simulation.state import State
 from simulation.rayclusters.reading import (
+    HEAD,
     SUSPENDING,
     asked_away,
     find_group,
@@ -42,6 +44,7 @@ class View(Struct, frozen=True):
     generation: int
     cluster: JsonObject
     pods: list[JsonObject]  # that the cluster controls
+    images: dict[str, str]  # of all Pods, by UID: the operator keeps none, and they never change
 
     @property
     def spec(self) -> JsonObject:
@@ -59,7 +62,7 @@ class View(Struct, frozen=True):
         return found or [pod]
 
 
-def view_of(operator: RayOperator, key: Key) -> View | None:
+def view_of(operator: RayOperator, key: Key, state: State) -> View | None:
     item = operator.clusters.clusters.get(key)
     if item is None:
         return None
@@ -70,7 +73,8 @@ def view_of(operator: RayOperator, key: Key) -> View | None:
         "spec": msgspec.json.decode(item.spec),
         "status": msgspec.json.decode(item.status),
     }
-    return View(key, metadata.uid, metadata.generation, cluster, [_tree(pod) for pod in pods])
+    images = {uid_of(pod): str(pod["spec"]["containers"][0]["image"]) for pod in state.ever("pods")}
+    return View(key, metadata.uid, metadata.generation, cluster, [_tree(pod) for pod in pods], images)
 
 
 def _tree(value: object) -> JsonObject:
@@ -102,6 +106,19 @@ def _is_surplus(view: View, pod: JsonObject) -> bool:
     return not is_autoscaling(view.spec) and len(staying) > wanted_workers(view.spec, name)
 
 
+def _is_of_another_spec(view: View) -> bool:
+    """Of Recreate, and some Pod really is of another spec: what only scales restarts nothing."""
+    is_recreated = view.spec.get("upgradeStrategy", {}).get("type") == "Recreate"
+    return is_recreated and any(_differs(view, pod) for pod in view.pods)
+
+
+def _differs(view: View, pod: JsonObject) -> bool:
+    group = find_group(view.spec, label(pod, "group"))
+    wanted = view.spec["headGroupSpec"] if label(pod, "node-type") == HEAD else group
+    image = wanted["template"]["spec"]["containers"][0]["image"] if wanted is not None else ""
+    return view.images[uid_of(pod)] != image
+
+
 REASONS: dict[str, Callable[[View, JsonObject], bool]] = {
     Because.UNHEALTHY: _is_unhealthy,
     Because.ASKED_FOR: _is_asked_for,
@@ -109,7 +126,7 @@ REASONS: dict[str, Callable[[View, JsonObject], bool]] = {
     Because.GROUP_SUSPENDED: _is_in_suspended_group,
     Because.GROUP_REMOVED: lambda view, pod: find_group(view.spec, label(pod, "group")) is None,
     Because.SUSPENDED: lambda view, _pod: has_condition(view.cluster, SUSPENDING),
-    Because.SPEC_CHANGED: lambda view, _pod: view.spec.get("upgradeStrategy", {}).get("type") == "Recreate",
+    Because.SPEC_CHANGED: lambda view, _pod: _is_of_another_spec(view),
     Because.CLUSTER_DELETED: lambda view, _pod: bool(view.cluster["metadata"].get("deletionTimestamp")),
     Because.SCALE_DOWN: _is_surplus,
 }

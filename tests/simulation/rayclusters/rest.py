@@ -14,6 +14,7 @@ from simulation.rayclusters.programs import Staff
 from simulation.rayclusters.reading import (
     HEAD,
     SUSPENDED,
+    SUSPENDING,
     WORKER,
     asked_away,
     controller_uid,
@@ -36,16 +37,19 @@ from simulation.rayclusters.reading import (
 )
 
 REST_SECONDS = 600.0  # a stuck head is waited for five minutes, an undone clean-up as long
+GONE_SECONDS = 300.0  # after which nothing is left of what was deleted
 IDLE_SECONDS = 330.0  # more than the pause between two looks at a cluster where nothing happens
 REFUSED = "refused"  # of these names nothing is expected
 OWNED = ("pods", "services", "secrets", "serviceaccounts", "roles", "rolebindings", "jobs", "ingresses")
 
 
-async def come_to_rest(world: World, staff: Staff, idle_seconds: float = IDLE_SECONDS) -> None:
-    deadline = world.time() + REST_SECONDS
+async def come_to_rest(
+    world: World, staff: Staff, idle_seconds: float = IDLE_SECONDS, at_most: float = REST_SECONDS
+) -> None:
+    deadline = world.time() + at_most
     while unrest := next(find_unrest(world.state, staff), None):
         if world.time() > deadline:
-            raise Violation(f"L1: {REST_SECONDS:.0f} s after the last step: {unrest}")
+            raise Violation(f"L1: {at_most:.0f} s after the last step: {unrest}")
         await asyncio.sleep(0.5)
     await world.until_quiet(idle_seconds, idle_seconds * 3)
     for unrest in find_unrest(world.state, staff):
@@ -60,7 +64,7 @@ def find_unrest(state: State, staff: Staff) -> Iterator[str]:
             yield f"C7: {name_of(cluster)} is still being deleted"
         else:
             yield from _find_unrest_of(state, cluster, staff)
-    yield from _find_orphans(state)
+    yield from _find_orphans(state, staff.lost)
 
 
 def _find_objects(state: State, cluster: JsonObject) -> Iterator[str]:
@@ -69,12 +73,12 @@ def _find_objects(state: State, cluster: JsonObject) -> Iterator[str]:
             yield f"C11: {plural}/{name_of(tree)} was made for {name_of(cluster)}"
 
 
-def _find_orphans(state: State) -> Iterator[str]:
+def _find_orphans(state: State, lost: set[str]) -> Iterator[str]:
     for plural in OWNED:
         for tree in state.all(plural):
             owner = controller_uid(tree)
-            if is_terminating(tree):
-                continue  # only a node that is lost holds one so long, and nobody but it can tell that it is over
+            if is_terminating(tree) and tree["spec"].get("nodeName") in lost:
+                continue  # nobody but its node can tell that it is over
             if ever_cluster(state, owner) is not None and find_cluster(state, owner) is None:
                 yield f"C7: {plural}/{name_of(tree)} is left of a RayCluster that is gone"
 
@@ -98,6 +102,7 @@ def _find_unrest_of(state: State, cluster: JsonObject, staff: Staff) -> Iterator
         yield from (f"C9: {name_of(pod)} is there, and {name} is suspended" for pod in pods)
         if not has_condition(cluster, SUSPENDED):
             yield f"C9: {name} does not say that it is suspended"
+        yield from _find_untrue_suspension(cluster)
         return
     live = [pod for pod in pods if is_live(pod)]
     heads = [pod for pod in live if label(pod, "node-type") == HEAD]
@@ -148,12 +153,22 @@ def _find_outdated(cluster: JsonObject, live: list[JsonObject], staff: Staff) ->
 
 
 def _find_missing(state: State, cluster: JsonObject) -> Iterator[str]:
-    wanted = {"services": 1, "secrets": 0, "serviceaccounts": 0, "roles": 0, "rolebindings": 0, "jobs": 0}
+    wanted = {
+        "services": 1,
+        "secrets": 0,
+        "serviceaccounts": 0,
+        "roles": 0,
+        "rolebindings": 0,
+        "jobs": 0,
+        "ingresses": 0,
+    }
     spec = cluster["spec"]
     if any(hosts_of(group) > 1 for group in groups_of(spec)):
         wanted["services"] += 1
     if (spec.get("authOptions") or {}).get("mode") == "token":
         wanted["secrets"] = 1
+    if spec["headGroupSpec"].get("enableIngress"):
+        wanted["ingresses"] = 1
     if is_autoscaling(spec):
         wanted |= {"serviceaccounts": 1, "roles": 1, "rolebindings": 1}
     for plural, count in wanted.items():
@@ -164,10 +179,7 @@ def _find_missing(state: State, cluster: JsonObject) -> Iterator[str]:
 
 def _find_untrue_status(cluster: JsonObject, live: list[JsonObject]) -> Iterator[str]:
     status, name = cluster.get("status") or {}, name_of(cluster)
-    workers = [pod for pod in live if label(pod, "node-type") == WORKER]
-    told = status.get("readyWorkerReplicas", 0)
-    if told != len(workers):
-        yield f"C13: {name} tells of {told} ready workers, and {len(workers)} are there"
+    yield from _find_untrue_counts(cluster, live)
     heads = [name_of(pod) for pod in live if label(pod, "node-type") == HEAD]
     if [status.get("head", {}).get("podName")] != heads:
         yield f"C13: {name} tells of head {status.get('head', {}).get('podName')}, and {heads} are there"
@@ -176,6 +188,31 @@ def _find_untrue_status(cluster: JsonObject, live: list[JsonObject]) -> Iterator
     failure = has_condition(cluster, "ReplicaFailure")
     if failure or (status.get("state") != "ready" and not _has_leftovers(cluster, live)):
         yield f"C13: {name} is in state {status.get('state')!r}, with a failure: {failure}"
+
+
+def _find_untrue_counts(cluster: JsonObject, live: list[JsonObject]) -> Iterator[str]:
+    """KubeRay: available are the workers that run, ready or not; of those that stay at rest all do."""
+    spec, status = cluster["spec"], cluster.get("status") or {}
+    workers = sum(label(pod, "node-type") == WORKER for pod in live)
+    true = {
+        "readyWorkerReplicas": workers,
+        "availableWorkerReplicas": workers,
+        "desiredWorkerReplicas": sum(wanted_workers(spec, group["groupName"]) for group in groups_of(spec)),
+    }
+    for field, value in true.items():
+        if (told := status.get(field, 0)) != value:
+            yield f"C13: {name_of(cluster)} tells {field} {told}, and it is {value}"
+
+
+def _find_untrue_suspension(cluster: JsonObject) -> Iterator[str]:
+    name, status = name_of(cluster), cluster.get("status") or {}
+    yield from _find_untrue_counts(cluster, [])
+    if (state := status.get("state")) != "suspended":
+        yield f"C13: {name} is in state {state!r}, and it is suspended"
+    if head := (status.get("head") or {}).get("podName"):
+        yield f"C13: {name} is suspended and tells of head {head}"
+    told = [type_ for type_ in ("HeadPodReady", "RayClusterProvisioned", SUSPENDING) if has_condition(cluster, type_)]
+    yield from (f"C13: {name} is suspended and says {type_}" for type_ in told)
 
 
 def _has_leftovers(cluster: JsonObject, live: list[JsonObject]) -> bool:

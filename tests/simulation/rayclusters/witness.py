@@ -4,7 +4,7 @@ C5: every delete names a UID, every change a UID and a resourceVersion. C14: no 
 What was answered is what the next decision must have seen: ``Overseer`` asks for it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import msgspec
 from msgspec import Struct
@@ -15,7 +15,8 @@ from heliostat.testing.simulation.connection import Connection
 from heliostat.testing.simulation.world import World
 from simulation.rayclusters.reading import controller_uid, uid_of
 
-MOST_WRITES = 30  # of one RayCluster and its lasting objects, in one minute
+MOST_WRITES = 30  # of one RayCluster and its lasting objects, in one minute, by all lives together
+MOST_ATTEMPTS = 120  # also at its Pods, and such as are refused: an autoscaler may keep an operator busy
 UNSEEN = ("events", "leases")  # written, and never decided from
 
 
@@ -28,15 +29,22 @@ class Answered(Struct, frozen=True):
     gone: str = ""
 
 
-class Witness:
-    """``forbidden``: creating one of these is refused for ever, as where a right is missing."""
+class Diary(Struct):
+    """What was answered to any life of the operator, and what they have written when; by the RayCluster's UID."""
 
-    def __init__(self, world: World, connection: Connection, forbidden: str = "") -> None:
+    answered: dict[str, list[Answered]] = {}
+    writes: dict[str, list[float]] = {}
+    attempts: dict[str, list[float]] = {}
+
+
+class Witness:
+    """``forbidden``: creating one of these is refused, as where a right is missing."""
+
+    def __init__(self, world: World, connection: Connection, forbidden: Callable[[], str], diary: Diary) -> None:
         self._world = world
         self._connection: Transport = connection
         self._forbidden = forbidden
-        self._answered: dict[str, list[Answered]] = {}  # by the UID of the RayCluster
-        self._writes: dict[str, list[float]] = {}
+        self._diary = diary
 
     async def send(self, call: Call, seconds: float) -> Reply:
         if not call.is_write:
@@ -44,9 +52,11 @@ class Witness:
         plural = plural_of(call.path)
         if plural not in UNSEEN:
             self._check(call)
-        if self._forbidden and call.method == "POST" and plural == self._forbidden:
-            return Reply(403, b'{"kind":"Status","reason":"Forbidden","message":"no right to do so","code":403}')
         target = self._target(call, plural)
+        if plural not in UNSEEN:
+            self._count(_owner_of(call, plural, target), self._diary.attempts, MOST_ATTEMPTS)
+        if call.method == "POST" and plural == self._forbidden():
+            return Reply(403, b'{"kind":"Status","reason":"Forbidden","message":"no right to do so","code":403}')
         reply = await self._connection.send(call, seconds)
         if reply.status < 300 and plural not in UNSEEN:
             self._note(call, plural, target, reply)
@@ -59,7 +69,7 @@ class Witness:
         await self._connection.close()
 
     def answered(self, cluster_uid: str) -> Iterator[Answered]:
-        return iter(self._answered.get(cluster_uid, ()))
+        return iter(self._diary.answered.get(cluster_uid, ()))
 
     def _check(self, call: Call) -> None:
         problem = find_blind_write(call)
@@ -67,9 +77,7 @@ class Witness:
             self._world.report(f"C5: {call}: {problem}")
 
     def _target(self, call: Call, plural: str) -> JsonObject | None:
-        """What a delete is about to hit: its answer need not say whose it was."""
-        if call.method != "DELETE":
-            return None
+        """What a write is about to hit: the answer to a delete need not say whose it was."""
         _collection, namespace, _plural, name = _parts(call.path)
         return self._world.state.get(plural, namespace, name)
 
@@ -84,17 +92,26 @@ class Witness:
         metadata = tree["metadata"]
         self._add(owner, Answered(plural, metadata["name"], revision=int(metadata["resourceVersion"])))
         if plural != "pods":
-            self._count(owner)
+            self._count(owner, self._diary.writes, MOST_WRITES)
 
     def _add(self, owner: str, answered: Answered) -> None:
-        self._answered.setdefault(owner, []).append(answered)
+        self._diary.answered.setdefault(owner, []).append(answered)
 
-    def _count(self, owner: str) -> None:
+    def _count(self, owner: str, times: dict[str, list[float]], most: int) -> None:
         now = self._world.time()
-        recent = [time for time in self._writes.get(owner, ()) if time > now - 60.0]
-        self._writes[owner] = [*recent, now]
-        if len(recent) >= MOST_WRITES:
-            self._world.report(f"C14: more than {MOST_WRITES} writes for one RayCluster within a minute")
+        recent = [time for time in times.get(owner, ()) if time > now - 60.0]
+        times[owner] = [*recent, now]
+        if owner and len(recent) >= most:
+            self._world.report(f"C14: more than {most} writes for one RayCluster within a minute")
+
+
+def _owner_of(call: Call, plural: str, target: JsonObject | None) -> str:
+    """The RayCluster that a write is for."""
+    if call.method == "POST":
+        return controller_uid(msgspec.json.decode(call.body))
+    if target is None:
+        return ""
+    return uid_of(target) if plural == "rayclusters" else controller_uid(target)
 
 
 def find_blind_write(call: Call) -> str | None:

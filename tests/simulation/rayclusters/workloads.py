@@ -8,11 +8,12 @@ from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias
 
 from simulation.rayclusters.manifests import cluster, group, set_image
-from simulation.rayclusters.nodes import NODES, lose_node
-from simulation.rayclusters.people import Autoscaler, User
+from simulation.rayclusters.nodes import NODES, flap_node, lose_node, node_of
+from simulation.rayclusters.people import STEWARD, Autoscaler, Steward, User
 from simulation.rayclusters.reading import HEAD, WORKER
 from simulation.rayclusters.town import Town
 
+CALM_SECONDS = 150.0  # by then nothing fails any more, and everybody has seen everything
 RESTLESS_SECONDS = 60.0  # that an autoscaler wants something else all the time
 
 Workload: TypeAlias = Callable[[Town, str], Awaitable[None]]
@@ -25,9 +26,10 @@ async def create(town: Town, name: str) -> None:
 async def scale(town: Town, name: str) -> None:
     user = User(town.world, name)
     await user.create(cluster(name, group("g", 2)))
-    for _ in range(3):
+    steps = user.chance.choice(([user.chance.randint(0, 5) for _ in range(3)], [5, 4, 3]))
+    for replicas in steps:
         await user.pause()
-        await user.edit_group(replicas=user.chance.randint(0, 5))
+        await user.edit_group(replicas=replicas)
     await user.pause()
     await user.edit_group(replicas=2)
 
@@ -37,6 +39,7 @@ async def autoscale(town: Town, name: str) -> None:
     user = User(town.world, name)
     version = user.chance.choice(("v1", "v2"))
     spec: dict[str, Any] = {"enableInTreeAutoscaling": True, "autoscalerOptions": {"version": version}}
+    town.conduct.failing = max(town.conduct.failing, user.chance.choice((0.0, 0.5)))
     await user.create(cluster(name, group("g", 2), group("h", 1), **spec))
     scaler = Autoscaler(user, restless_until=town.world.time() + RESTLESS_SECONDS)
     town.world.spawn(scaler.run())
@@ -70,22 +73,28 @@ async def suspend_group(town: Town, name: str) -> None:
 
 
 async def recreate(town: Town, name: str) -> None:
-    """Another image: all Pods go and come back new."""
+    """Another number of workers restarts nothing; another image: all Pods go and come back new."""
     user = User(town.world, name)
     await user.create(cluster(name, group("g", 2), upgradeStrategy={"type": "Recreate"}))
-    for image in ("ray:2", "ray:3"):
+    await user.pause(15.0)
+    await user.edit_group(replicas=3)
+    for image in ("ray:2", "ray:3", "ray:4"):
         await user.pause(15.0)
         await user.edit(lambda tree, image=image: set_image(tree, image))  # type: ignore[misc]
 
 
 async def remove_group(town: Town, name: str) -> None:
+    """One in the middle of everything, and sometimes another one when all is calm."""
     user = User(town.world, name)
-    await user.create(cluster(name, group("g", 1), group("h", 2)))
+    await user.create(cluster(name, group("g", 1), group("i", 1), group("h", 2)))
     await user.pause(12.0)
     await user.edit(lambda tree: tree["spec"]["workerGroupSpecs"].pop())
     await user.pause(12.0)
     if user.chance.random() < 0.3:
         await user.edit(lambda tree: tree["spec"]["workerGroupSpecs"].append(group("h", 1)))
+    if user.chance.random() < 0.5:
+        await asyncio.sleep(max(0.0, CALM_SECONDS - town.world.time()))
+        await user.edit(lambda tree: tree["spec"]["workerGroupSpecs"].pop())
 
 
 async def multi_host(town: Town, name: str) -> None:
@@ -100,9 +109,11 @@ async def multi_host(town: Town, name: str) -> None:
 async def keep_in_redis(town: Town, name: str) -> None:
     """The head is lost; then the cluster goes, and its clean-up goes well, fails or hangs."""
     user = User(town.world, name)
-    town.conduct.cleanup = user.chance.choice(("succeeds", "fails", "hangs"))
+    town.conduct.cleanup = town.branch or user.chance.choice(BRANCHES["redis"])
     deadline = {"ray.io/gcs-ft-deletion-timeout": "60"} if town.conduct.cleanup == "hangs" else {}
     tree = cluster(name, group("g", 1), annotations=deadline, gcsFaultToleranceOptions={"redisAddress": "redis:6379"})
+    tree["metadata"]["finalizers"] = [STEWARD]
+    town.world.spawn(Steward(user).run())
     await user.create(tree)
     await user.pause(12.0)
     await user.delete_a_pod(HEAD)
@@ -124,9 +135,10 @@ async def delete_and_create_again(town: Town, name: str) -> None:
     """Another object with the same name, while the first one's are still there."""
     user = User(town.world, name)
     await user.create(cluster(name, group("g", 3)))
-    await user.pause(12.0)
+    await user.pause(user.chance.choice((2.0, 12.0)))
     await user.delete(user.chance.choice(("Background", "Foreground")))
     await user.until_gone()
+    await user.pause(user.chance.choice((0.0, 30.0)))
     await user.create(cluster(name, group("g", 1), group("h", 1)))
 
 
@@ -140,12 +152,19 @@ async def lose_pods(town: Town, name: str) -> None:
 
 
 async def lose_a_node(town: Town, name: str) -> None:
-    """Its Pods never finish terminating; sometimes it is found again."""
+    """Its Pods never finish terminating, one worker at least or the head; sometimes it is found again."""
     user = User(town.world, name)
     await user.create(cluster(name, group("g", 3)))
     await user.pause(15.0)
-    node = user.chance.choice(NODES)
+    if user.chance.random() < 0.3:
+        await flap_node(town.world, town.conduct, user.chance.choice(NODES))
+    await town.world.until("the Pods are bound", lambda: all(map(node_of, user.pods())) and bool(user.pods(HEAD)))
+    victims = user.pods(town.branch or user.chance.choice((HEAD, WORKER)))
+    node = node_of(user.chance.choice(victims or user.pods()))
     await lose_node(town.world, town.conduct, node)
+    if town.branch or user.chance.random() < 0.5:
+        await asyncio.sleep(90.0)  # longer than a worker is waited for
+        return
     await user.pause(15.0)
     await user.edit_group(replicas=2)
     if user.chance.random() < 0.5:
@@ -168,3 +187,5 @@ WORKLOADS: dict[str, Workload] = {
     "lose-pods": lose_pods,
     "lose-a-node": lose_a_node,
 }
+
+BRANCHES: dict[str, tuple[str, ...]] = {"redis": ("succeeds", "fails", "hangs"), "lose-a-node": (HEAD, WORKER)}

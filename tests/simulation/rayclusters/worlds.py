@@ -2,28 +2,37 @@
 
 import asyncio
 import random
+from collections.abc import Iterator
 from functools import partial
 
 from heliostat.kube.jsontree import JsonObject, copy_tree
 from heliostat.testing.simulation.exploration import FAULTY_SECONDS, Case
 from heliostat.testing.simulation.faults import stream
 from heliostat.testing.simulation.state import State
-from heliostat.testing.simulation.world import Violation, World
+from heliostat.testing.simulation.world import Scenario, Violation, World
 from simulation.rayclusters.manifests import CLUSTERS
 from simulation.rayclusters.nodes import Conduct
 from simulation.rayclusters.programs import Staff
 from simulation.rayclusters.reading import is_terminating, name_of
-from simulation.rayclusters.rest import IDLE_SECONDS, REFUSED, come_to_rest
+from simulation.rayclusters.rest import GONE_SECONDS, IDLE_SECONDS, REFUSED, come_to_rest
 from simulation.rayclusters.safety import SAFETY
-from simulation.rayclusters.town import OPERATOR, Town, found_town, settle_bystanders
-from simulation.rayclusters.workloads import WORKLOADS
+from simulation.rayclusters.town import LEADERS, OPERATOR, Town, found_town, lift_the_ban, settle_bystanders
+from simulation.rayclusters.workloads import BRANCHES, WORKLOADS
 
 STAMPS = ("ray.io/upgrade-strategy-recreate-hash", "ray.io/kuberay-version")
 
+TURNS = (
+    *WORKLOADS,
+    "recreate",
+    "scale",
+    "create-again",
+)  # the last ones twice: what goes wrong there goes wrong rarely
 
-async def run_one(world: World, workload: str) -> None:
+
+async def run_one(world: World, workload: str, branch: str = "", *, two_operators: bool = False) -> None:
     """The main path, with little around it."""
-    town = await found_town(world, Staff(watch_seconds=240.0), Conduct())
+    staff = Staff(watch_seconds=240.0)
+    town = await found_town(world, staff, Conduct(), two_operators=two_operators, branch=branch)
     await WORKLOADS[workload](town, "c0")
     await come_to_rest(world, town.staff, idle_seconds=60.0)
 
@@ -34,16 +43,17 @@ async def run_any(world: World) -> None:
         world,
         Staff(),
         draw_conduct(chance),
-        two_operators=chance.random() < 0.25,
+        two_operators=chance.random() < 0.5,
     )
     upgrades = chance.random() < 0.25
-    town.staff.version_of = lambda life: "heliostat-v2" if upgrades and life else "heliostat-v1"
-    await settle_bystanders(world)
-    if upgrades:
-        world.spawn(_kill_once(town, chance.uniform(5.0, 40.0)))
+    town.staff.version_of = lambda life: "heliostat-v2" if upgrades and life % 2 else "heliostat-v1"
+    await settle_bystanders(town, chance)
+    for seconds in (chance.uniform(5.0, 40.0), chance.uniform(40.0, 80.0)) if upgrades else ():
+        world.spawn(_kill_once(town, seconds))  # to the other version, and back
     names = pick_workloads(world.seed, chance)
     await asyncio.gather(*(WORKLOADS[name](town, f"c{number}") for number, name in enumerate(names)))
     await asyncio.sleep(max(0.0, FAULTY_SECONDS - world.time()))
+    await lift_the_ban(town)
     await come_to_rest(world, town.staff, chance.choice((60.0, 60.0, IDLE_SECONDS)))
     await _end(town, chance)
 
@@ -52,6 +62,7 @@ def draw_conduct(chance: random.Random) -> Conduct:
     """Most nodes are quick and reliable; some take half a minute to end a Pod, and some lose every third."""
     return Conduct(
         failing=chance.choice((0.0, 0.0, 0.3)),
+        hindered=chance.choice((0.0, 0.0, 0.2)),
         calm=FAULTY_SECONDS / 2,
         start_seconds=chance.choice((3.0, 3.0, 15.0)),
         stop_seconds=chance.choice((3.0, 3.0, 30.0)),
@@ -60,9 +71,8 @@ def draw_conduct(chance: random.Random) -> Conduct:
 
 def pick_workloads(seed: int, chance: random.Random) -> list[str]:
     """Each has its turn; sometimes another one goes on beside it."""
-    names = list(WORKLOADS)
-    turn = names[seed % len(names)]
-    beside = [name for name in names if name != turn]
+    turn = TURNS[seed % len(TURNS)]
+    beside = [name for name in WORKLOADS if name != turn]
     return [turn, *chance.sample(beside, k=chance.choice((0, 0, 1)))]
 
 
@@ -120,14 +130,22 @@ async def delete_all(town: Town) -> None:
     for tree in list(town.world.state.all("rayclusters")):
         if REFUSED not in name_of(tree):
             await town.world.request("DELETE", f"{CLUSTERS}/{name_of(tree)}", {"propagationPolicy": "Background"})
-    await come_to_rest(town.world, town.staff)
+    await come_to_rest(town.world, town.staff, at_most=GONE_SECONDS)
 
 
 RAYCLUSTERS = Case(name="rayclusters", scenario=run_any, invariants=SAFETY, program=OPERATOR)
 
-ONE_WORKLOAD: dict[str, Case] = {
-    f"raycluster-{name}": Case(
-        name=f"raycluster-{name}", scenario=partial(run_one, workload=name), invariants=SAFETY, program=OPERATOR
-    )
-    for name in WORKLOADS
-}
+
+def _one(name: str, scenario: Scenario, program: str = OPERATOR) -> Case:
+    return Case(name=f"raycluster-{name}", scenario=scenario, invariants=SAFETY, program=program)
+
+
+def _all_ways() -> Iterator[Case]:
+    """Each workload alone, each of its branches, and one with two operators, of which the first one leads."""
+    for name in WORKLOADS:
+        for branch in BRANCHES.get(name, ("",)):
+            yield _one(f"{name}-{branch}".rstrip("-"), partial(run_one, workload=name, branch=branch))
+    yield _one("two-operators", partial(run_one, workload="scale", two_operators=True), LEADERS[0])
+
+
+ONE_WORKLOAD: dict[str, Case] = {case.name: case for case in _all_ways()}

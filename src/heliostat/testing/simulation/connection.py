@@ -7,7 +7,7 @@ connection's own stream, so a draw here moves nothing elsewhere.
 import asyncio
 import random
 from collections.abc import Awaitable, Callable
-from typing import NoReturn, Self, TypeAlias
+from typing import Any, NoReturn, Self, TypeAlias
 
 from msgspec import Struct
 
@@ -22,10 +22,12 @@ from heliostat.testing.simulation.faults import (
     Cut,
     Deaf,
     Fault,
+    Jump,
     Lag,
     LandLate,
     LoseReply,
     LoseRequest,
+    Pause,
     Refuse,
     Repeat,
     Slow,
@@ -50,7 +52,9 @@ class Server(Struct, frozen=True, kw_only=True):
     transport: InProcessTransport
     revision: Callable[[], int]
     compact: Callable[[], None]
-    spawn: Callable[[Awaitable[object]], object]  # goes on although the program that began it is dead
+    spawn: Callable[[Awaitable[object]], "asyncio.Task[Any]"]  # goes on although its program is dead or stands still
+    pause: Callable[[float], None]  # the program that holds the connection
+    jump: Callable[[float, float], None]  # its wall clock, by how much and for how long
 
 
 class Connection:
@@ -73,35 +77,74 @@ class Connection:
         self.is_dead = False
         self.first_lists_lie = False  # then even a life that knows nothing yet is told old things
         self._listed: set[str] = set()
+        self._companions: list[Connection] = []
+
+    def accompany(self, other: "Connection") -> None:
+        """Another way of the same program to the server: it dies with this one."""
+        self._companions.append(other)
+
+    def end(self) -> None:
+        """Nothing more is sent, not even what a program would tidy up on its way out."""
+        self.is_dead = True
+        for companion in self._companions:
+            companion.is_dead = True
 
     async def send(self, call: Call, seconds: float) -> Reply:
         self._check_alive(call)
         fault = self._fault_at(call, "write" if call.is_write else "read")
-        await self._travel()
         match fault:
             case Crash():
+                await self._travel()
                 await self._crash(call, seconds, fault)
             case LoseRequest():
                 await self._never_answer(call, seconds)
             case LoseReply():
-                await self._server.transport.send(call, seconds)
+                self._server.spawn(self._exchange(call, seconds))
                 await self._never_answer(call, seconds)
             case LandLate(part):
                 self._server.spawn(self._land(call, seconds, seconds * part))
                 await self._never_answer(call, seconds)
             case Refuse(code):
+                await self._travel()
                 self._traced(call, str(code))
                 return _refusal(code)
+            case Slow(delay) if delay >= seconds:
+                await self._never_answer(call, seconds)
             case Slow(delay):
-                return await self._slowly(call, seconds, delay)
+                return await self._answer(call, seconds, delay)
             case Stale(revisions) if self.first_lists_lie or call.path in self._listed:
                 call = _as_of(call, max(1, self._server.revision() - revisions))
+            case _:
+                self._disturb(fault)
+        reply = await self._answer(call, seconds)
+        self._listed.add(call.path)
+        return reply
+
+    def _disturb(self, fault: Fault | None) -> None:
+        """What happens to the server or to the program while this call is on its way."""
+        match fault:
             case Compact():
                 self._server.compact()
+            case Pause(seconds):
+                self._server.pause(seconds)
+            case Jump(seconds, lasting):
+                self._server.jump(seconds, lasting)
             case _:
                 pass
+
+    async def _answer(self, call: Call, seconds: float, delay: float = 0.0) -> Reply:
+        """Once sent it is on its way, whatever becomes of the program; who sleeps past the deadline hears nothing."""
+        clock = asyncio.get_running_loop().time
+        sent = clock()
+        reply: Reply = await asyncio.shield(self._server.spawn(self._exchange(call, seconds, delay)))
+        if clock() - sent > seconds:
+            raise AmbiguousError(f"{call}: no answer within {seconds:g} s")
+        return reply
+
+    async def _exchange(self, call: Call, seconds: float, delay: float = 0.0) -> Reply:
+        await self._travel()
+        await asyncio.sleep(delay)
         reply = await self._server.transport.send(call, seconds)
-        self._listed.add(call.path)
         self._traced(call, str(reply.status))
         await self._travel()
         return reply
@@ -115,10 +158,8 @@ class Connection:
                 await self._crash(call, seconds, fault)
             case Refuse(code):
                 return _refusal(code)
-            case Compact():
-                self._server.compact()
             case _:
-                pass
+                self._disturb(fault)
         answer = await self._server.transport.open(call, seconds)
         if isinstance(answer, Reply):
             return answer
@@ -129,12 +170,6 @@ class Connection:
 
     async def _travel(self) -> None:
         await asyncio.sleep(self._chance.uniform(0.0005, 0.02))
-
-    async def _slowly(self, call: Call, seconds: float, delay: float) -> Reply:
-        if delay >= seconds:
-            await self._never_answer(call, seconds)
-        await asyncio.sleep(delay)
-        return await self._server.transport.send(call, seconds)
 
     async def _crash(self, call: Call, seconds: float, crash: Crash) -> NoReturn:
         self._traced(call, f"crash {crash.when}")

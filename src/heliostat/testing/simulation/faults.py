@@ -78,8 +78,34 @@ class Compact(Struct, frozen=True, tag=True):
     """The server forgets its history just before this call."""
 
 
+class Pause(Struct, frozen=True, tag=True):
+    """The program stands still from this call on, also its lease, and then goes on as if nothing had happened."""
+
+    seconds: float
+
+
+class Jump(Struct, frozen=True, tag=True):
+    """The program's wall clock is wrong by so much for a while."""
+
+    seconds: float
+    lasting: float
+
+
 Fault: TypeAlias = (
-    Crash | LoseRequest | LoseReply | LandLate | Refuse | Slow | Stale | Lag | Cut | Deaf | Repeat | Compact
+    Crash
+    | LoseRequest
+    | LoseReply
+    | LandLate
+    | Refuse
+    | Slow
+    | Stale
+    | Lag
+    | Cut
+    | Deaf
+    | Repeat
+    | Compact
+    | Pause
+    | Jump
 )
 
 
@@ -101,6 +127,8 @@ class Swarm(Struct, frozen=True):
     stale: float = 0.0
     watch: float = 0.0
     compact: float = 0.0
+    pause: float = 0.0
+    jump: float = 0.0
 
 
 def stream(seed: int, name: str) -> random.Random:
@@ -122,6 +150,8 @@ def draw_swarm(seed: int) -> Swarm:
         stale=rate(0.8),
         watch=rate(0.8),
         compact=rate(0.05),
+        pause=rate(0.15),
+        jump=rate(0.02),
     )
 
 
@@ -151,6 +181,10 @@ def _draw(chance: random.Random, swarm: Swarm, kind: str) -> Fault | None:
         return Crash(chance.choice(("before", "after", "late")), landing=chance.uniform(0.0, 1.0))
     if chance.random() < swarm.compact:
         return Compact()
+    if kind == "write" and chance.random() < swarm.pause:  # in the middle of something it tells the most
+        return Pause(chance.choice((chance.uniform(1.0, 5.0), chance.uniform(18.0, 35.0))))  # or past any lease
+    if chance.random() < swarm.jump:
+        return Jump(chance.choice((-3600.0, -10.0, 10.0, 3600.0)), chance.uniform(1.0, 30.0))
     if kind == "watch":
         return _draw_watch(chance) if chance.random() < swarm.watch else None
     if chance.random() < swarm.lose:
@@ -161,7 +195,7 @@ def _draw(chance: random.Random, swarm: Swarm, kind: str) -> Fault | None:
     if chance.random() < swarm.slow:
         return Slow(chance.uniform(0.1, 4.0))
     if kind == "read" and chance.random() < swarm.stale:
-        return Stale(chance.randint(1, 20))
+        return Stale(chance.choice((chance.randint(1, 20), chance.randint(20, 200))))
     return None
 
 

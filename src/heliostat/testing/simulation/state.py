@@ -15,6 +15,8 @@ class State:
         self.by = ""  # the program whose request is being carried out
         self.acting_on: dict[str, int] = {}  # by UID, the generation that a program last said it decided from
         self.reasons: dict[str, str] = {}  # by UID, why a program last decided to delete it
+        self.led: set[str] = set()  # identities under which a leader has written
+        self.skew = 0.0  # seconds by which some program's clock has been wrong at most
         self.last: tuple[str, JsonObject, JsonObject | None] | None = None  # plural, after, before
 
     def apply(self, plural: str, tree: JsonObject, *, deleted: bool) -> None:

@@ -32,10 +32,12 @@ from heliostat.runtime.errors import ApiError, error_of
 from heliostat.runtime.transport import Call
 from heliostat.testing.simulation.connection import Connection, Server
 from heliostat.testing.simulation.faults import Fault, Injection, Script, stream
+from heliostat.testing.simulation.pausing import PausingLoop, pause, spawn_as
 from heliostat.testing.simulation.state import State
-from heliostat.testing.virtual_time import VirtualTimeError, run_virtual
+from heliostat.testing.virtual_time import VirtualTimeError
 
 EPOCH = 1_800_000_000.0  # the wall clock at virtual second 0
+LEASE_SUFFIX = "-lease"  # of the name of a program's own way to its lease
 SETTLING_SECONDS = 600.0  # how long a healthy world may take to come to rest
 
 _ACTOR: ContextVar[str] = ContextVar("actor", default="server")  # who asked for the write that is being carried out
@@ -69,6 +71,7 @@ class World:
         self._violated: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._uids = 0
+        self._offsets: dict[str, tuple[float, float]] = {}  # by program: how wrong its clock is, and until when
         self._last_write = 0.0
 
     async def open(self) -> None:
@@ -137,8 +140,8 @@ class World:
             f"nothing is written for {seconds:g} s", lambda: self.time() - self._last_write > seconds, at_most
         )
 
-    def spawn(self, work: Awaitable[Any]) -> "asyncio.Task[Any]":
-        task: asyncio.Task[Any] = asyncio.ensure_future(work)
+    def spawn(self, work: Awaitable[Any], program: str = "") -> "asyncio.Task[Any]":
+        task = spawn_as(program, work)
         self._tasks.add(task)
         task.add_done_callback(self._ended)
         return task
@@ -174,9 +177,28 @@ class World:
             revision=lambda: self._store.revision,
             compact=lambda: self._store.compact(self._store.revision),
             spawn=self.spawn,
+            pause=lambda seconds: self._pause(name, seconds),
+            jump=lambda seconds, lasting: self._jump(name, seconds, lasting),
         )
         chance = stream(self.seed, f"{name}/{life}/network")
         return Connection(server, fault_at=fault_at, die=die, chance=chance, traced=traced)
+
+    def clock_of(self, name: str) -> Callable[[], float]:
+        """The wall clock as this program sees it: sometimes wrong."""
+
+        def now() -> float:
+            offset, until = self._offsets.get(name, (0.0, 0.0))
+            return self.now() + (offset if self.time() < until else 0.0)
+
+        return now
+
+    def _pause(self, name: str, seconds: float) -> None:
+        """The whole program, whichever of its connections met the fault."""
+        pause(name.removesuffix(LEASE_SUFFIX), seconds)
+
+    def _jump(self, name: str, seconds: float, lasting: float) -> None:
+        self._offsets[name.removesuffix(LEASE_SUFFIX)] = (seconds, self.time() + lasting)
+        self.state.skew = max(self.state.skew, abs(seconds))
 
     async def _handle(self, request: Request) -> Answer:
         token = _ACTOR.set(request.user.name)
@@ -228,7 +250,7 @@ class Life:
             self._connection = self._world.connect(self._name, self.number, self.kill)
             self._world.note(self._name, f"begins life {self.number}")
             work = self._program(self._connection, self.number)
-            self._task = self._world.spawn(work)
+            self._task = self._world.spawn(work, self._name)
             await asyncio.wait({self._task})
             if not self._task.cancelled():
                 return  # it ended by itself, or by a bug that the world has told
@@ -238,7 +260,7 @@ class Life:
     def kill(self) -> None:
         """At once: nothing more is sent, nothing is cleaned up at the server."""
         if self._connection is not None:
-            self._connection.is_dead = True
+            self._connection.end()
         if self._task is not None:
             self._task.cancel()
 
@@ -260,7 +282,8 @@ def run_world(
             await world.close()
 
     try:
-        violation = run_virtual(run())
+        with asyncio.Runner(loop_factory=PausingLoop) as runner:
+            violation = runner.run(run())
     except VirtualTimeError as error:
         violation = f"{type(error).__name__}: {error}"
     world = kept[0]
