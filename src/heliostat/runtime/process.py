@@ -104,11 +104,11 @@ async def run_process(
         try:
             is_ready = prepare is None or await _is_prepared(place, prepare)
             ended = await _work(place, work, connect, settings, log) if is_ready else STOPPED
-            if ended == STOPPED:
-                log.info("stopped")
-            return ended
         except Exception as error:  # noqa: BLE001  whatever it is, the process must end, and say so
             return _fail(log, "the work failed", error)
+        if ended == STOPPED:
+            log.info("stopped")
+        return ended
 
 
 async def _is_prepared(place: Workplace, prepare: Work) -> bool:
