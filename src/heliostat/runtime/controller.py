@@ -121,6 +121,9 @@ class Controller:
             self._bereft.discard(key)
             return "gone"
         await self._executor.settle(subject)
+        if not self._is_still(key, subject):
+            self.queue.add(key)
+            return "outdated"
         if self._is_stale(subject):
             return self._look_again(key)
         plan = self.reconciler.plan(key, self._now())
@@ -131,6 +134,11 @@ class Controller:
         if self._after is not None:
             self._after(key, outcome)
         return self._finish(key, plan, outcome)
+
+    def _is_still(self, key: Key, subject: Subject) -> bool:
+        """Settling takes its time: another object may have the name by then, with writes of its own to wait for."""
+        now = self.reconciler.subject(key)
+        return now is not None and now.uid == subject.uid
 
     def _is_as_it_was(self, key: Key, subject: Subject) -> bool:
         now = self.reconciler.subject(key)

@@ -87,14 +87,21 @@ def recreation_is_complete(state: State) -> str | None:
     cluster = find_cluster(state, controller_uid(head)) if head is not None else None
     if head is None or cluster is None or label(head, "node-type") != HEAD or not _is_recreated(cluster):
         return None
-    heads = [pod for pod in state.ever("pods") if _is_head_of(cluster, pod)]
-    if len({(pod["metadata"].get("annotations") or {}).get(OPERATOR_VERSION) for pod in heads}) > 1:
-        return None  # hashes of two versions of the operator cannot be compared
+    if lost_track_of_the_spec(state, cluster, head):
+        return None
     images = {_image(spec["headGroupSpec"]["template"]) for spec in state.admissible_specs(cluster)}
     old = [
         name_of(pod) for pod in pods_of(state, uid_of(cluster), WORKER) if is_live(pod) and _image(pod) not in images
     ]
     return f"a new head was made, and of a former spec {old} stay" if old else None
+
+
+def lost_track_of_the_spec(state: State, cluster: JsonObject, now: JsonObject | None = None) -> bool:
+    """Only the head knows which spec its workers are of: one that was lost took that along."""
+    heads = [pod for pod in state.ever("pods") if _is_head_of(cluster, pod)]
+    versions = {(pod["metadata"].get("annotations") or {}).get(OPERATOR_VERSION) for pod in heads}
+    gone = [pod for pod in heads if pod is not now and not is_live(pod)]
+    return len(versions) > 1 or any(state.reasons.get(uid_of(pod)) != Because.SPEC_CHANGED for pod in gone)
 
 
 def _is_head_of(cluster: JsonObject, pod: JsonObject) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from heliostat.kube.jsontree import JsonObject
 from heliostat.testing.simulation.state import State
 from heliostat.testing.simulation.world import Violation, World
+from simulation.rayclusters.laws_of_pods import lost_track_of_the_spec
 from simulation.rayclusters.programs import Staff
 from simulation.rayclusters.reading import (
     HEAD,
@@ -111,7 +112,7 @@ def _find_unrest_of(state: State, cluster: JsonObject, staff: Staff) -> Iterator
     yield from _find_wrong_counts(cluster, live)
     yield from _find_strays(cluster, live, staff)
     yield from (f"{name_of(pod)} is not ready" for pod in live if not is_ready(pod))
-    yield from _find_outdated(cluster, live, staff)
+    yield from _find_outdated(state, cluster, live)
     yield from _find_missing(state, cluster)
     yield from _find_untrue_status(cluster, live)
     # Whatever has ended is not running, and all must be, as with KubeRay: what is left of a removed group counts.
@@ -141,10 +142,10 @@ def _find_strays(cluster: JsonObject, live: list[JsonObject], staff: Staff) -> I
             yield f"C7: {name_of(pod)} is left of group {group}, which was removed"
 
 
-def _find_outdated(cluster: JsonObject, live: list[JsonObject], staff: Staff) -> Iterator[str]:
-    """Recreate means that no Pod of a former spec stays, unless another operator stamped it meanwhile."""
+def _find_outdated(state: State, cluster: JsonObject, live: list[JsonObject]) -> Iterator[str]:
+    """Recreate means that no Pod of a former spec stays, as long as somebody can know."""
     spec = cluster["spec"]
-    if (spec.get("upgradeStrategy") or {}).get("type") != "Recreate" or len(staff.versions) > 1:
+    if (spec.get("upgradeStrategy") or {}).get("type") != "Recreate" or lost_track_of_the_spec(state, cluster):
         return
     image = spec["headGroupSpec"]["template"]["spec"]["containers"][0]["image"]
     for pod in live:

@@ -94,7 +94,6 @@ class Connection:
         fault = self._fault_at(call, "write" if call.is_write else "read")
         match fault:
             case Crash():
-                await self._travel()
                 await self._crash(call, seconds, fault)
             case LoseRequest():
                 await self._never_answer(call, seconds)
