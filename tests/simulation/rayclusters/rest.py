@@ -112,7 +112,7 @@ def _find_unrest_of(state: State, cluster: JsonObject, staff: Staff) -> Iterator
     yield from _find_wrong_counts(cluster, live)
     yield from _find_strays(cluster, live, staff)
     yield from (f"{name_of(pod)} is not ready" for pod in live if not is_ready(pod))
-    yield from _find_outdated(state, cluster, live)
+    yield from _find_outdated(state, cluster, live, staff)
     yield from _find_missing(state, cluster)
     yield from _find_untrue_status(cluster, live)
     # Whatever has ended is not running, and all must be, as with KubeRay: what is left of a removed group counts.
@@ -142,9 +142,11 @@ def _find_strays(cluster: JsonObject, live: list[JsonObject], staff: Staff) -> I
             yield f"C7: {name_of(pod)} is left of group {group}, which was removed"
 
 
-def _find_outdated(state: State, cluster: JsonObject, live: list[JsonObject]) -> Iterator[str]:
-    """Recreate means that no Pod of a former spec stays, as long as somebody can know."""
+def _find_outdated(state: State, cluster: JsonObject, live: list[JsonObject], staff: Staff) -> Iterator[str]:
+    """Recreate means that no Pod of a former spec stays, as long as somebody can know: another version cannot."""
     spec = cluster["spec"]
+    if len(staff.versions) > 1:
+        return
     if (spec.get("upgradeStrategy") or {}).get("type") != "Recreate" or lost_track_of_the_spec(state, cluster):
         return
     image = spec["headGroupSpec"]["template"]["spec"]["containers"][0]["image"]
