@@ -15,6 +15,7 @@ class LoopTurns:
     def __init__(self) -> None:
         self._since = 0.0
         self._is_asked = False
+        self._turned = asyncio.Event()
 
     async def step_aside(self) -> None:
         """At once, unless the loop has been held for long; to be awaited between two pieces of work."""
@@ -23,8 +24,10 @@ class LoopTurns:
             if not self._is_asked:
                 self._is_asked = True
                 loop.call_soon(self._begin, loop)
-            await asyncio.sleep(0)
+            await self._turned.wait()
 
     def _begin(self, loop: asyncio.AbstractEventLoop) -> None:
         self._since = loop.time()
         self._is_asked = False
+        self._turned.set()  # for who waits now; who comes later waits for the next
+        self._turned.clear()

@@ -78,6 +78,9 @@ class Overseer(LoopMetrics):
 
 
 def _is_shown(cache: Cache[Any], namespace: str, answered: Answered) -> bool:
+    """A view that is told as refused is unknown to who plans, and so is what it might show."""
+    if cache.refused:
+        return True
     if not answered.gone:
         return cache.revision >= answered.revision
     item = cache.get(Key(namespace, answered.name))
