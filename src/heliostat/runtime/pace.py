@@ -9,8 +9,8 @@ unless its subject is gone or another is wanted: then what is left is for the ne
 
 from collections.abc import Callable
 
-GAIN = 1.5  # measured by bench/ray_operator.py: less leaves too little air, more makes a large cluster wait
-SLOWEST = 4.0  # times what the batch took
+GAIN = 2.0  # measured by bench/ray_operator.py: less leaves too little air, more makes a large cluster wait
+SLOWEST = 5.0  # times what the batch took
 LONGEST_SECONDS = 1.0
 
 
