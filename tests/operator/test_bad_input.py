@@ -154,6 +154,19 @@ def test_a_right_that_is_missing_in_one_namespace_stops_no_other(run: Run) -> No
     run(play)
 
 
+def test_a_status_that_may_not_be_written_is_no_hot_loop_and_stops_no_pod(run: Run) -> None:
+    async def play(there: Troubled) -> None:
+        await there.make_namespace("mute")
+        there.rights.denied.add(("patch", "rayclusters/status", "mute"))
+        await there.make_cluster("mute")
+        assert await there.count_looks(A_WHILE) < FEW
+        assert len(await there.pods("mute")) == 2
+        there.rights.denied.clear()
+        await expect_recovery(there, "mute")
+
+    run(play)
+
+
 def test_a_name_that_is_taken_is_told_until_it_is_free(run: Run) -> None:
     async def play(there: Troubled) -> None:
         await there.make_namespace("taken")

@@ -38,11 +38,11 @@ def test_pods_of_one_plan_have_different_names() -> None:
 def test_pods_that_came_and_went_have_used_their_names_up_although_the_view_is_as_before_them() -> None:
     world = World(cluster_tree(group(replicas=2, numOfHosts=2)))
     given = [
-        {name for pod in created_pods(plan_world(world, facts=Facts(moves=moves))) for name in names_of(pod)}
-        for moves in range(3)
+        {name for pod in created_pods(plan_world(world, facts=facts)) for name in names_of(pod)}
+        for facts in (Facts(), Facts(moves=1), Facts(moves=2), Facts(since=7), Facts(since=7, moves=1))
     ]
-    assert [len(names) for names in given] == [7, 7, 7]  # a head, two replicas and the two Pods of each
-    assert len(set.union(*given)) == 21
+    assert [len(names) for names in given] == [7] * 5  # a head, two replicas and the two Pods of each
+    assert len(set.union(*given)) == 35
 
 
 def names_of(pod: dict[str, Any]) -> set[str]:

@@ -38,16 +38,19 @@ class Nothing:
 
 
 class Wire:
-    """Watches that are opened while it withholds are never heard of again."""
+    """Watches that are opened while it withholds are never heard of again; while it forbids they are refused."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
         self.withholds = False
+        self.forbids = False
 
     async def send(self, call: Call, seconds: float) -> Reply:
         return await self._transport.send(call, seconds)
 
     async def open(self, call: Call, seconds: float) -> Reply | Chunks:
+        if self.forbids:
+            return Reply(403, b'{"reason":"Forbidden","message":"the right to watch was taken"}')
         answer = await self._transport.open(call, seconds)
         return answer if isinstance(answer, Reply) or not self.withholds else Nothing(answer)
 
@@ -104,5 +107,18 @@ def test_the_health_check_is_red_while_nothing_is_heard_and_green_soon_after() -
             wire.withholds = False
             deaf_one = USUAL.proof_seconds + USUAL.silence_seconds
             await eventually(lambda: not is_red(reflector), deaf_one + USUAL.proof_seconds + 1)
+
+    run_virtual(scenario())
+
+
+def test_a_view_that_was_refused_is_believed_again_as_soon_as_it_may_be_watched() -> None:
+    """The right was taken for a moment, and nothing has changed since: no line will ever say that it is back."""
+
+    async def scenario() -> None:
+        async with watching() as (reflector, wire):
+            wire.forbids = True
+            await eventually(lambda: reflector.cache.refused == "the right to watch was taken", 60)
+            wire.forbids = False
+            await eventually(lambda: reflector.cache.refused == "", USUAL.backoff.limit + 1)
 
     run_virtual(scenario())

@@ -19,7 +19,8 @@ from heliostat.testing.simulation.exploration import (
     run_seed,
     run_undisturbed,
 )
-from heliostat.testing.simulation.faults import Script, decode_injections
+from heliostat.testing.simulation.faults import decode_injections
+from heliostat.testing.simulation.script import Script
 from heliostat.testing.simulation.world import Result
 from simulation.cases import ALL_CASES, CASES, crashed_for
 

@@ -9,8 +9,8 @@ from heliostat.kube.jsontree import JsonObject
 from heliostat.runtime.client import Client
 from heliostat.runtime.errors import AlreadyExistsError, ConflictError, NotFoundError
 from heliostat.runtime.host import Host
+from heliostat.testing.simulation.chance import stream
 from heliostat.testing.simulation.exploration import Case
-from heliostat.testing.simulation.faults import stream
 from heliostat.testing.simulation.state import State
 from heliostat.testing.simulation.world import World
 from simulation.programs import host_program

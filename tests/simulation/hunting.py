@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from msgspec import Struct
 
 from heliostat.testing.simulation.exploration import FAULTY_SECONDS, judge, run_undisturbed
-from heliostat.testing.simulation.faults import Script
+from heliostat.testing.simulation.script import Script
 from simulation.cases import CASES
 from simulation.mutants import Mutant
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 from heliostat.kube.jsontree import JsonObject
 from heliostat.kube.timestamps import format_timestamp
 from heliostat.runtime.errors import ConflictError, NotFoundError
-from heliostat.testing.simulation.faults import stream
+from heliostat.testing.simulation.chance import stream
 from heliostat.testing.simulation.world import World
 
 MERGE = "application/merge-patch+json"

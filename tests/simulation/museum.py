@@ -7,7 +7,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from heliostat.testing.simulation.faults import Deaf, Fault, Lag, Script
+from heliostat.testing.simulation.faults import Deaf, Fault, Lag, Miss
+from heliostat.testing.simulation.script import Script
 from heliostat.testing.simulation.world import Violation, World
 from simulation import mutants as loop
 from simulation.kubelet import MERGE
@@ -31,11 +32,12 @@ class Watches(Script):
         self._fault = fault
         self._before = until
 
-    def fault_at(self, program: str, call: int, *, kind: str, now: float) -> Fault | None:
+    def fault_at(self, program: str, call: int, *, kind: str, resource: str, now: float) -> Fault | None:
         return self._fault if program == "operator" and kind == "watch" and now < self._before else None
 
 
 LAGGING = partial(Watches, Lag(6.0))
+MISSING = partial(Watches, Miss(0, 20.0), until=60.0)
 DEAF = partial(Watches, Deaf(0), until=15.0)
 
 
@@ -221,7 +223,7 @@ MUSEUM = (
     ),
     Exhibit(name="kuberay-4078", visit=a_pod_stuck_on_a_lost_node, bug=pods.a_stuck_pod_is_waited_for),
     Exhibit(
-        name="kuberay-4039", visit=the_same_name_again, bug=views.expectations_outlive_their_cluster, script=LAGGING
+        name="kuberay-4039", visit=the_same_name_again, bug=views.expectations_outlive_their_cluster, script=MISSING
     ),
     Exhibit(name="kuberay-1739", visit=a_group_is_removed, bug=pods.removed_groups_stay),
     Exhibit(name="kuberay-942", visit=a_failed_pod_is_asked_away, bug=pods.failed_pods_are_not_asked_away),

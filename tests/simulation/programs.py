@@ -16,8 +16,8 @@ from heliostat.runtime.lease import LeaseHolder
 from heliostat.runtime.lease_decisions import LeaseSettings
 from heliostat.runtime.reconciler import Subject
 from heliostat.runtime.watch import WatchSettings
+from heliostat.testing.simulation.chance import stream
 from heliostat.testing.simulation.connection import Connection
-from heliostat.testing.simulation.faults import stream
 from heliostat.testing.simulation.world import LEASE_SUFFIX, Program, World
 
 REQUEST_SECONDS = 5.0

@@ -22,11 +22,12 @@ from heliostat.testing.simulation.faults import (
     LoseRequest,
     Pause,
     Refuse,
-    Script,
+    Reset,
     Slow,
     decode_injections,
     encode_injections,
 )
+from heliostat.testing.simulation.script import Script
 from heliostat.testing.simulation.state import State
 from heliostat.testing.simulation.world import Result, World, run_world
 from simulation.cases import CASES
@@ -51,7 +52,7 @@ def test_the_same_seed_gives_the_same_trace(name: str) -> None:
 def test_the_trace_does_not_depend_on_the_hash_seed(name: str) -> None:
     program = (
         "from simulation.cases import CASES\n"
-        "from heliostat.testing.simulation.faults import Script\n"
+        "from heliostat.testing.simulation.script import Script\n"
         "from heliostat.testing.simulation.world import run_world\n"
         f"case = CASES[{name!r}]\n"
         "print([run_world(case.scenario, seed=s, script=Script(seed=s, until=90.0)).digest for s in range(4)])\n"
@@ -107,6 +108,12 @@ def is_there(result: Result) -> bool:
         (Refuse(503), False, ["life 0: 503"]),
         (Slow(1.0), True, ["life 0: 201"]),
         (Slow(6.0), False, ["life 0: AmbiguousError"]),
+        (Slow(1.0, body=True), True, ["life 0: 201"]),
+        (Slow(6.0, body=True), True, ["life 0: AmbiguousError"]),
+        (Reset(carried_out=False), False, ["life 0: AmbiguousError"]),
+        (Reset(carried_out=True), True, ["life 0: AmbiguousError"]),
+        (Refuse(500, carried_out=True), True, ["life 0: 500"]),
+        (Refuse(422, "no"), False, ["life 0: 422"]),
     ],
     ids=str,
 )

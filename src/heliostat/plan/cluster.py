@@ -200,7 +200,7 @@ def _pod_context(
         now=now,
         pods=pods,
         conditions=observed.conditions,
-        names=PodNames(observed.cluster, in_view, asked_away, facts.unanswered, facts.moves),
+        names=PodNames(observed.cluster, in_view, asked_away, facts.unanswered, (facts.since, facts.moves)),
         asked_away=asked_away,
         certificates=find_missing_certificate(observed) if desired.tls else None,
     )

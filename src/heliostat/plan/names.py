@@ -4,7 +4,8 @@ A suffix is five characters of a hash over the cluster's UID, the group, the ind
 what is in view: the RayCluster's own and the newest of its Pods'. A repeated create therefore collides harmlessly,
 while a Pod that replaces another gets another name even when every other Pod stayed as it was: the autoscaler knows
 nodes by Pod name, and a name in ``workersToDelete`` is answered for as long as it stands there. Pods that came and went
-can leave the view exactly as it was before them; so it also counts how often Pods were moved under this version.
+can leave the view exactly as it was before them; so it also counts how often Pods were moved under this version, and,
+as that is forgotten with the process, how new the view was when the process first met the RayCluster.
 
 A name whose create was never answered comes first: should that create still land, however late, the new one collides
 with it instead of standing beside it.
@@ -27,11 +28,12 @@ class PodNames:
         pods: Iterable[PodView],
         not_to_use: Iterable[str],
         unanswered: Iterable[str] = (),
-        moves: int = 0,
+        past: tuple[int, int] = (0, 0),
     ) -> None:
+        """``past``: when this process first met the RayCluster, and how often it has moved Pods since."""
         pods = tuple(pods)
         newest = max((pod.resource_version for pod in pods), key=_age, default="")
-        earlier = (str(moves),) if moves else ()
+        earlier = tuple(map(str, past)) if any(past) else ()
         self._view = (cluster.metadata.uid, cluster.metadata.resource_version, newest, *earlier)
         self._taken = {pod.name for pod in pods} | set(not_to_use)
         self._unanswered = sorted(unanswered)

@@ -70,6 +70,7 @@ class Facts(Struct, frozen=True, kw_only=True):
     hindrances: tuple[Hindrance, ...] = ()  # refusals that no tag tells
     unanswered: frozenset[str] = frozenset()  # names of Pods whose create was sent and never answered
     moves: int = 0  # plans that made or deleted Pods since the RayCluster has its present version
+    since: int = 0  # how new the view of Pods was when this process first met the RayCluster
     groups_seen: frozenset[str] = frozenset()  # worker groups that earlier generations of this spec had
 
 

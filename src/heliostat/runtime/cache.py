@@ -187,6 +187,10 @@ class CacheWriter(Generic[T]):
         self._cache.refused = why
         self._cache.answered.set()
 
+    def accept(self) -> None:
+        """The server shows it again, from where it had stopped: a list is not needed for that, nor a change."""
+        self._cache.refused = ""
+
     def put(self, item: T) -> None:
         self._advance(_revision_of(item))
         self._cache.unreadable.pop(item.metadata.key, None)

@@ -90,8 +90,9 @@ class Unsettled(Struct, frozen=True):
     """A write of which nobody knows whether it was carried out. It may land until ``lands_before`` (loop time)."""
 
     ref: Ref
-    uid: str  # that a delete named; empty for others
+    uid: str  # that it named; empty for a create
     lands_before: float
+    is_end: bool = False  # a delete: that the object is going is all there is to see
 
 
 class Freshness:

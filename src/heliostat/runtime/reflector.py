@@ -159,6 +159,8 @@ class Reflector(Generic[T]):
             timeout_seconds=max(1, round(seconds)),
             metadata_only=kind.metadata_only,
         )
+        if self._machine.state is State.WATCHING:
+            self._writer.accept()
         try:
             async with asyncio.timeout(seconds + self._settings.silence_seconds):
                 await self._read(chunks)

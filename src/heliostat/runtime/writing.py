@@ -71,7 +71,7 @@ class Writing:
 
     async def confirm(self, subject: str, ref: Ref, uid: str) -> None:
         """A read of what no write of ours is about: its end, or a newer state of it, has to be seen first."""
-        doubt = Unsettled(ref, uid, asyncio.get_running_loop().time())
+        doubt = Unsettled(ref, uid, asyncio.get_running_loop().time(), is_end=True)
         self._freshness.doubt(subject, doubt)
         await self._settle(subject, doubt)
 
@@ -86,7 +86,7 @@ class Writing:
         else:
             if doubt.uid and found.uid != doubt.uid:
                 self._freshness.gone(subject, kind, key, doubt.uid)
-            elif doubt.uid and found.is_terminating:
+            elif doubt.is_end and found.is_terminating:
                 self._freshness.deleted(subject, kind, key, doubt.uid)
             else:
                 self._freshness.wrote(subject, kind, found)
@@ -96,7 +96,7 @@ class Writing:
         kind = self._types.of_ref(action.ref)
         tree = fill_random(action.object, self._random_bytes)
         try:
-            made = await self._guard(subject, action.ref, "", self._client.create(kind, tree))
+            made = await self._guard(subject, action.ref, self._client.create(kind, tree))
         except AlreadyExistsError:
             if not action.exists_is_fine:
                 raise
@@ -134,12 +134,15 @@ class Writing:
         """An object that is not there any more must be gone from the view, too, before anything else is decided."""
         kind = self._types.of_ref(ref)
         try:
-            changed = await self._guard(subject, ref, "", call(kind))
+            changed = await self._guard(subject, ref, call(kind), uid)
         except NotFoundError as error:
             if f'"{ref.name}"' in str(error):  # and not: this server knows no such path
                 self._freshness.gone(subject, kind, Key(ref.namespace, ref.name), uid)
             raise
-        self._freshness.wrote(subject, kind, changed)
+        if _may_be_gone(changed):
+            self._freshness.doubt(subject, Unsettled(ref, changed.uid, asyncio.get_running_loop().time()))
+        else:
+            self._freshness.wrote(subject, kind, changed)
 
     def _replace(self, kind: ResourceType, action: Replace) -> Awaitable[bytes]:
         return self._client.replace(kind, action.object, subresource=action.subresource)
@@ -166,10 +169,12 @@ class Writing:
             grace_seconds=action.grace_seconds,
         )
         with suppress(NotFoundError):
-            await self._guard(subject, ref, action.uid, call)
+            await self._guard(subject, ref, call, action.uid, is_end=True)
         self._freshness.deleted(subject, kind, Key(ref.namespace, ref.name), action.uid)
 
-    async def _guard(self, subject: str, ref: Ref, uid: str, call: Awaitable[bytes]) -> Metadata:
+    async def _guard(
+        self, subject: str, ref: Ref, call: Awaitable[bytes], uid: str = "", *, is_end: bool = False
+    ) -> Metadata:
         """Notes a doubt when the call ends without telling what became of it, cancelled ones included."""
         clock = asyncio.get_running_loop().time
         begun = clock()
@@ -178,7 +183,7 @@ class Writing:
         except (AmbiguousError, asyncio.CancelledError) as error:
             told = error.lands_before if isinstance(error, AmbiguousError) else clock() + self._client.request_seconds
             lands_before = max(told, begun + self._client.request_seconds)
-            self._freshness.doubt(subject, Unsettled(ref, uid, lands_before))
+            self._freshness.doubt(subject, Unsettled(ref, uid, lands_before, is_end))
             raise
 
 
@@ -213,3 +218,11 @@ def _read_answer(ref: Ref, body: bytes) -> Metadata:
 
 def _metadata(body: bytes) -> Metadata:
     return msgspec.json.decode(body, type=Object).metadata
+
+
+def _may_be_gone(metadata: Metadata) -> bool:
+    """With its last finalizer an object that was asked to go is gone, and the answer names the version before that.
+
+    One that still has a grace period to go, or a finalizer elsewhere (a namespace), is there: a read tells.
+    """
+    return metadata.is_terminating and not metadata.finalizers

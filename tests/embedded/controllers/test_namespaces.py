@@ -4,12 +4,17 @@ import msgspec
 import pytest
 
 from heliostat.embedded.controllers.namespaces.conditions import decide_conditions
-from heliostat.embedded.controllers.namespaces.decision import NamespaceView, plan_namespace
+from heliostat.embedded.controllers.namespaces.decision import CHECK_EMPTY, NamespaceView, plan_namespace
+from heliostat.embedded.controllers.namespaces.reconciler import EmptinessCheck, NamespaceReconciler
 from heliostat.embedded.controllers.survey import read_discovery
-from heliostat.embedded.controllers.views.namespaces import Namespace, NamespaceSpec, NamespaceStatus
+from heliostat.embedded.controllers.views.namespaces import NAMESPACE, Namespace, NamespaceSpec, NamespaceStatus
 from heliostat.kube.objects import Metadata, Object
 from heliostat.kube.plan import Delete, Effect, Plan, Replace
 from heliostat.kube.resource_types import ResourceType
+from heliostat.runtime.caches import Caches
+from heliostat.testing.faults import Fault, Stale
+from heliostat.testing.virtual_time import run_virtual
+from runtime.small_server import small_server
 
 POD = ResourceType("v1", "Pod", "pods")
 CONFIG = ResourceType("v1", "ConfigMap", "configmaps")
@@ -86,7 +91,7 @@ def test_a_transition_time_moves_with_its_status_alone() -> None:
 def test_an_empty_view_is_not_enough_the_server_is_asked() -> None:
     (action,) = plan({}).actions()
     assert isinstance(action, Effect)
-    assert action.payload == {"namespace": "n", "uid": "u"}
+    assert action.payload == {"namespace": "n", "uid": "u", "since": 5}
 
 
 def test_an_empty_namespace_tells_so_and_is_then_let_go() -> None:
@@ -118,3 +123,21 @@ def test_discovery_gives_each_resource_once_in_its_preferred_version() -> None:
     assert read_discovery(msgspec.json.encode(document)) == [
         ResourceType("autoscaling/v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers")
     ]
+
+
+@pytest.mark.parametrize("is_behind", [True, False])
+def test_an_answer_from_before_the_end_began_does_not_prove_that_it_is_empty(is_behind: bool) -> None:
+    async def scenario() -> None:
+        async with small_server() as server:
+            before = server.store.revision
+            await server.client.create(NAMESPACE, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "n"}})
+            reconciler = NamespaceReconciler(Caches())
+            check = EmptinessCheck(server.client, reconciler)
+            if is_behind:
+                server.faults.add(Fault(Stale(before), path="namespaces/n/pods$"))
+            payload = {"namespace": "n", "uid": "u", "since": server.store.revision}
+            await check.carry_out(Effect(CHECK_EMPTY, payload, "u", "nothing is seen"))
+            assert len(server.faults.met) == is_behind
+            assert reconciler.is_known_to_be_empty("u") is not is_behind
+
+    run_virtual(scenario())

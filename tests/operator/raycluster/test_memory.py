@@ -93,6 +93,17 @@ def test_a_failure_stays_until_a_plan_succeeds_and_each_change_is_news() -> None
     assert memory.facts(KEY, "u", "1", None).failure is None
 
 
+def test_a_status_that_cannot_be_written_is_nothing_that_the_status_could_tell() -> None:
+    memory = Memory()
+    memory.facts(KEY, "u", "1", None)
+    status = FailedAction(WriteStatus(Ref("ray.io/v1", "RayCluster", "ns", "demo"), "u", "1", {}, "Changed"), FORBIDDEN)
+    assert not memory.ended(KEY, Outcome(failures=(status,)))
+    assert not memory.ended(KEY, Outcome())
+    pod = FailedAction(POD, FORBIDDEN, "FailedCreateHeadPod")
+    assert memory.ended(KEY, Outcome(failures=(pod, status)))
+    assert not memory.ended(KEY, Outcome(failures=(pod,)))
+
+
 def test_a_group_counts_as_seen_from_the_look_after_the_one_that_saw_it() -> None:
     memory = Memory()
     assert memory.facts(KEY, "u", "1", desired("a", "b")).groups_seen == frozenset()
@@ -189,6 +200,15 @@ def test_the_name_of_a_pod_whose_create_was_not_answered_is_kept_until_it_is() -
     memory.pace(KEY, planned("a"), {}, 0.0)
     memory.ended(KEY, Outcome(written=1))
     assert memory.facts(KEY, "u", "1", None).unanswered == {"c"}
+
+
+def test_another_life_met_the_cluster_at_another_moment_and_that_moment_stays() -> None:
+    """Names come from it: what a former life has made and deleted left no trace that could tell."""
+    lives = [Memory(), Memory()]
+    met = [memory.facts(KEY, "u", "1", None, seen).since for memory, seen in zip(lives, (5, 9), strict=True)]
+    assert met == [5, 9]
+    assert lives[0].facts(KEY, "u", "2", None, 12).since == 5
+    assert lives[0].facts(KEY, "another", "2", None, 12).since == 12
 
 
 def test_names_are_used_up_when_pods_came_or_went_and_free_again_with_another_version() -> None:

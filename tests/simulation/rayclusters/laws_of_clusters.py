@@ -15,6 +15,7 @@ from simulation.rayclusters.reading import (
     ever_cluster,
     find_cluster,
     has_condition,
+    is_terminating,
     name_of,
     pods_of,
     uid_of,
@@ -168,12 +169,17 @@ def redis_is_emptied_first(state: State) -> str | None:
     is_held = find_cluster(state, uid_of(after)) is not None and _has_pledged(after)
     if is_held or not _has_pledged(before) or before["metadata"].get("annotations", {}).get(DEADLINE):
         return None
-    if state.skew >= CLEANUP_SECONDS:
-        return None  # by a clock that is so wrong its time was over
+    if state.skew >= CLEANUP_SECONDS or _is_ending(state, after["metadata"]["namespace"]):
+        return None  # by a clock that is so wrong its time was over; or there is no place for a Job any more
     jobs = [job for job in state.ever("jobs") if controller_uid(job) == uid_of(after)]
     if any(_is_job_over(job) for job in jobs):
         return None
     return f"the finalizer of {name_of(after)} went before its clean-up had ended ({len(jobs)} Jobs)"
+
+
+def _is_ending(state: State, namespace: str) -> bool:
+    found = state.get("namespaces", "", namespace)
+    return found is not None and is_terminating(found)
 
 
 def _has_pledged(cluster: JsonObject) -> bool:

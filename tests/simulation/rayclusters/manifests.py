@@ -7,9 +7,19 @@ from heliostat.api.crds import build_crd
 from heliostat.kube.jsontree import JsonObject
 
 NAMESPACE = "default"
+NAMESPACES = "/api/v1/namespaces"
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-CLUSTERS = f"/apis/ray.io/v1/namespaces/{NAMESPACE}/rayclusters"
-PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
+
+
+def clusters_in(namespace: str) -> str:
+    return f"/apis/ray.io/v1/namespaces/{namespace}/rayclusters"
+
+
+def pods_in(namespace: str) -> str:
+    return f"/api/v1/namespaces/{namespace}/pods"
+
+
+CLUSTERS, PODS = clusters_in(NAMESPACE), pods_in(NAMESPACE)
 
 
 @cache

@@ -6,6 +6,7 @@ to them, until it is found again.
 
 import asyncio
 import random
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -15,10 +16,10 @@ from msgspec import Struct
 from heliostat.kube.jsontree import JsonObject
 from heliostat.kube.timestamps import format_timestamp
 from heliostat.runtime.errors import ApiError
-from heliostat.testing.simulation.faults import stream
+from heliostat.testing.simulation.chance import stream
 from heliostat.testing.simulation.world import World
 from simulation.kubelet import MERGE
-from simulation.rayclusters.manifests import PODS
+from simulation.rayclusters.manifests import pods_in
 from simulation.rayclusters.reading import is_ready, is_terminating, label, name_of, uid_of
 
 NODES = ("n1", "n2", "n3")
@@ -34,6 +35,7 @@ class Conduct(Struct, kw_only=True):
     calm: float = 0.0  # virtual seconds; from then on every Pod goes well
     start_seconds: float = 3.0
     stop_seconds: float = 3.0
+    clock_error: float = 0.0  # seconds by which the nodes' clocks are wrong
     cleanup: str = "succeeds"  # what becomes of the Pods of clean-up Jobs: succeeds, fails, hangs
     lost: set[str] = set()
 
@@ -81,7 +83,7 @@ def node_of(pod: JsonObject) -> str:
 
 
 async def _live(world: World, pod: JsonObject, conduct: Conduct, chance: random.Random) -> None:
-    node = chance.choice(NODES)
+    node, now = chance.choice(NODES), _clock_of(world, conduct)
     await asyncio.sleep(chance.uniform(0.0, conduct.start_seconds))
     trouble = chance.choice(("unschedulable", "image")) if _is_hit(world, conduct.hindered, conduct, chance) else ""
     if trouble == "unschedulable":
@@ -90,32 +92,32 @@ async def _live(world: World, pod: JsonObject, conduct: Conduct, chance: random.
         node = next(each for each in NODES if each not in conduct.lost)
     binding = {"apiVersion": "v1", "kind": "Binding", "target": {"kind": "Node", "name": node}}
     with suppress(ApiError):  # it is gone already
-        await world.request("POST", f"{PODS}/{name_of(pod)}/binding", {**binding, "metadata": {"name": name_of(pod)}})
+        await world.request("POST", f"{_path(pod)}/binding", {**binding, "metadata": {"name": name_of(pod)}})
     if trouble == "image":
         await _tell(world, pod, _waiting(pod, "ImagePullBackOff"))
         await _until_calm(world, conduct)
     is_failing = _is_hit(world, conduct.failing, conduct, chance)
-    await _tell(world, pod, _running(world, pod, is_ready=False))
+    await _tell(world, pod, _running(now(), pod, is_ready=False))
     await asyncio.sleep(chance.uniform(0.0, conduct.start_seconds))
     if label(pod, "node-type") == "redis-cleanup":
-        await _end_cleanup(world, pod, conduct.cleanup)
+        await _end_cleanup(world, pod, conduct.cleanup, now())
         return
-    await _tell(world, pod, _running(world, pod, is_ready=True))
+    await _tell(world, pod, _running(now(), pod, is_ready=True))
     if is_failing:
         await asyncio.sleep(chance.uniform(0.0, 10.0))
         reason = chance.choice(("Evicted", "Error", "OOMKilled", RESTARTED))
         if node not in conduct.lost:
-            await _fail(world, pod, reason)
+            await _fail(world, pod, reason, now)
 
 
-async def _fail(world: World, pod: JsonObject, reason: str) -> None:
-    status = _ended(world, pod, 137, reason)
+async def _fail(world: World, pod: JsonObject, reason: str, now: Callable[[], str]) -> None:
+    status = _ended(now(), pod, 137, reason)
     if reason != RESTARTED:
         await _tell(world, pod, status)
         return
     await _tell(world, pod, {key: status[key] for key in ("conditions", "containerStatuses")})
     await asyncio.sleep(3.0)
-    await _tell(world, pod, _running(world, pod, is_ready=True))
+    await _tell(world, pod, _running(now(), pod, is_ready=True))
 
 
 def _is_hit(world: World, share: float, conduct: Conduct, chance: random.Random) -> bool:
@@ -126,9 +128,9 @@ async def _until_calm(world: World, conduct: Conduct) -> None:
     await asyncio.sleep(max(0.0, conduct.calm - world.time()))
 
 
-async def _end_cleanup(world: World, pod: JsonObject, how: str) -> None:
+async def _end_cleanup(world: World, pod: JsonObject, how: str, now: str) -> None:
     if how != "hangs":
-        await _tell(world, pod, _ended(world, pod, 1 if how == "fails" else 0, how))
+        await _tell(world, pod, _ended(now, pod, 1 if how == "fails" else 0, how))
 
 
 async def _stop(world: World, pod: JsonObject, seconds: float) -> None:
@@ -139,28 +141,36 @@ async def _stop(world: World, pod: JsonObject, seconds: float) -> None:
 async def _ask_to_go(world: World, pod: JsonObject, grace: int) -> None:
     options = {"gracePeriodSeconds": grace, "preconditions": {"uid": uid_of(pod)}}
     with suppress(ApiError):  # somebody was faster
-        await world.request("DELETE", f"{PODS}/{name_of(pod)}", options)
+        await world.request("DELETE", _path(pod), options)
 
 
 async def _tell(world: World, pod: JsonObject, status: JsonObject) -> None:
     body = {"metadata": {"uid": uid_of(pod)}, "status": status}
     with suppress(ApiError):  # gone, or another one has the name
-        await world.request("PATCH", f"{PODS}/{name_of(pod)}/status", body, MERGE)
+        await world.request("PATCH", f"{_path(pod)}/status", body, MERGE)
+
+
+def _path(pod: JsonObject) -> str:
+    return f"{pods_in(pod['metadata']['namespace'])}/{name_of(pod)}"
 
 
 def _pods_on(world: World, node: str) -> list[JsonObject]:
     return [pod for pod in world.state.all("pods") if node_of(pod) == node]
 
 
-def _running(world: World, pod: JsonObject, *, is_ready: bool) -> JsonObject:
+def _clock_of(world: World, conduct: Conduct) -> Callable[[], str]:
+    return lambda: format_timestamp(world.now() + conduct.clock_error)
+
+
+def _running(now: str, pod: JsonObject, *, is_ready: bool) -> JsonObject:
     number = int(uid_of(pod)[-6:])
-    running = {"running": {"startedAt": format_timestamp(world.now())}}
-    ready = {"type": "Ready", "status": "True" if is_ready else "False"}
+    running = {"running": {"startedAt": now}}
+    ready: JsonObject = {"type": "Ready", "status": "True" if is_ready else "False"}
     if not is_ready:
-        ready["reason"] = "ContainersNotReady"
+        ready |= {"reason": "ContainersNotReady", "lastTransitionTime": None}  # kubelets leave times open
     return {
         "phase": "Running",
-        "startTime": format_timestamp(world.now()),
+        "startTime": now,
         "podIP": f"10.1.{number // 250}.{number % 250}",
         "conditions": [ready],
         "containerStatuses": _containers(pod, running, is_ready=is_ready),
@@ -177,8 +187,7 @@ def _waiting(pod: JsonObject, reason: str) -> JsonObject:
     }
 
 
-def _ended(world: World, pod: JsonObject, code: int, reason: str) -> JsonObject:
-    now = format_timestamp(world.now())
+def _ended(now: str, pod: JsonObject, code: int, reason: str) -> JsonObject:
     ended = {"terminated": {"exitCode": code, "reason": reason, "startedAt": now, "finishedAt": now}}
     return {
         "phase": "Failed" if code else "Succeeded",

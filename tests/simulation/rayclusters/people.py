@@ -7,9 +7,10 @@ from typing import Any
 
 from heliostat.kube.jsontree import JsonObject
 from heliostat.runtime.errors import ApiError, ConflictError, NotFoundError
-from heliostat.testing.simulation.faults import stream
+from heliostat.testing.simulation.chance import stream
 from heliostat.testing.simulation.world import World
-from simulation.rayclusters.manifests import CLUSTERS, NAMESPACE, PODS
+from simulation.kubelet import MERGE
+from simulation.rayclusters.manifests import NAMESPACE, NAMESPACES, clusters_in, pods_in
 from simulation.rayclusters.reading import (
     asked_away,
     has_ended,
@@ -28,30 +29,33 @@ STEWARD = "example.com/steward"  # a finalizer
 class User:
     """Of one RayCluster."""
 
-    def __init__(self, world: World, name: str) -> None:
+    def __init__(self, world: World, name: str, namespace: str = NAMESPACE) -> None:
         self.world = world
         self.name = name
+        self.namespace = namespace
+        self.clusters = clusters_in(namespace)
+        self.path = f"{self.clusters}/{name}"
         self.chance = stream(world.seed, f"user/{name}")
 
     def cluster(self) -> JsonObject | None:
-        return self.world.state.get("rayclusters", NAMESPACE, self.name)
+        return self.world.state.get("rayclusters", self.namespace, self.name)
 
     def pods(self, node_type: str = "") -> list[JsonObject]:
         cluster = self.cluster()
         return pods_of(self.world.state, uid_of(cluster), node_type) if cluster is not None else []
 
     async def create(self, tree: JsonObject) -> None:
-        await self.world.request("POST", CLUSTERS, tree)
+        await self.world.request("POST", self.clusters, tree)
 
     async def pause(self, most: float = 8.0) -> None:
         await asyncio.sleep(self.chance.uniform(0.0, most))
 
     async def edit(self, change: Callable[[JsonObject], None]) -> None:
         while True:
-            tree = await self.world.request("GET", f"{CLUSTERS}/{self.name}")
+            tree = await self.world.request("GET", self.path)
             change(tree)
             with suppress(ConflictError):  # the status was written in between
-                await self.world.request("PUT", f"{CLUSTERS}/{self.name}", tree)
+                await self.world.request("PUT", self.path, tree)
                 return
 
     async def edit_spec(self, **fields: Any) -> None:
@@ -61,7 +65,7 @@ class User:
         await self.edit(lambda tree: tree["spec"]["workerGroupSpecs"][index].update(fields))
 
     async def delete(self, policy: str = "Background") -> None:
-        await self.world.request("DELETE", f"{CLUSTERS}/{self.name}", {"propagationPolicy": policy})
+        await self.world.request("DELETE", self.path, {"propagationPolicy": policy})
 
     async def until_gone(self) -> None:
         uid = uid_of(self.cluster() or {"metadata": {"uid": ""}})
@@ -73,7 +77,19 @@ class User:
         pods = self.pods(node_type)
         if pods:
             with suppress(NotFoundError):
-                await self.world.request("DELETE", f"{PODS}/{name_of(self.chance.choice(pods))}")
+                await self.world.request("DELETE", f"{pods_in(self.namespace)}/{name_of(self.chance.choice(pods))}")
+
+    async def make_namespace(self) -> None:
+        namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": self.namespace}}
+        await self.world.request("POST", NAMESPACES, namespace)
+
+    async def end_namespace(self) -> None:
+        await self.world.request("DELETE", f"{NAMESPACES}/{self.namespace}")
+
+    async def until_homeless(self) -> None:
+        state = self.world.state
+        what = f"C7: namespace {self.namespace} is gone"
+        await self.world.until(what, lambda: state.get("namespaces", "", self.namespace) is None)
 
 
 class Autoscaler:
@@ -105,7 +121,7 @@ class Autoscaler:
             {"op": "replace", "path": f"{path}/replicas", "value": replicas},
             {"op": "add", "path": f"{path}/scaleStrategy", "value": {"workersToDelete": asked}},
         ]
-        await self._user.world.request("PATCH", f"{CLUSTERS}/{self._user.name}", operations, JSON_PATCH)
+        await self._user.world.request("PATCH", self._user.path, operations, JSON_PATCH)
 
     def _decide(self, replicas: int, named: list[str]) -> tuple[int, list[str]]:
         """Names stay until their Pods are gone; more Pods than wanted are named; else it wants more, or fewer."""
@@ -145,3 +161,18 @@ class Steward:
             if cluster is not None and is_terminating(cluster) and cluster["metadata"].get("finalizers") == [STEWARD]:
                 with suppress(NotFoundError):
                     await self._user.edit(lambda tree: tree["metadata"].pop("finalizers"))
+
+
+class Meddler:
+    """Writes to one RayCluster again and again: whoever decided from the version before is refused."""
+
+    def __init__(self, user: User) -> None:
+        self._user = user
+        self._chance = stream(user.world.seed, f"meddler/{user.name}")
+
+    async def run(self, until: float) -> None:
+        while self._user.world.time() < until:
+            await asyncio.sleep(self._chance.uniform(0.05, 1.0))
+            touched = {"metadata": {"annotations": {"example.com/touched": str(self._chance.random())}}}
+            with suppress(NotFoundError):
+                await self._user.world.request("PATCH", self._user.path, touched, MERGE)

@@ -22,8 +22,8 @@ from heliostat.runtime.lease import LeaseHolder
 from heliostat.runtime.lease_decisions import LeaseSettings
 from heliostat.runtime.program import Clocks
 from heliostat.runtime.watch import WatchSettings
+from heliostat.testing.simulation.chance import stream
 from heliostat.testing.simulation.connection import Connection
-from heliostat.testing.simulation.faults import stream
 from heliostat.testing.simulation.world import LEASE_SUFFIX, Program, World
 from simulation.rayclusters.overseer import Overseer
 from simulation.rayclusters.witness import Diary, Witness
@@ -103,13 +103,16 @@ async def _run(
     witness = Witness(world, connection, lambda: staff.forbidden, staff.diary)
     overseer = staff.overseer = Overseer(world, witness, fence)
     chance = stream(world.seed, label)
-    streaming = stream(world.seed, f"{label.partition('/')[0]}/lists").random() < 0.5
+    habits = stream(world.seed, f"{label.partition('/')[0]}/lists")
+    watch = WatchSettings(
+        streaming=habits.random() < 0.5, page_size=habits.choice((3, 500)), watch_seconds=staff.watch_seconds
+    )
     version = staff.version_of(life)
     staff.versions.add(version)
     options = OperatorOptions(
         settings=Settings(operator_version=version),
         request_seconds=REQUEST_SECONDS,
-        host=HostSettings(watch=WatchSettings(streaming=streaming, watch_seconds=staff.watch_seconds), workers=WORKERS),
+        host=HostSettings(watch=watch, workers=WORKERS),
     )
     overseer.operator = RayOperator(
         witness,

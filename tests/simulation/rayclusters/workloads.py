@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias
 
-from simulation.rayclusters.manifests import cluster, group, set_image
+from simulation.rayclusters.manifests import CRDS, cluster, group, ray_cluster_definition, set_image
 from simulation.rayclusters.nodes import NODES, flap_node, lose_node, node_of
 from simulation.rayclusters.people import STEWARD, Autoscaler, Steward, User
 from simulation.rayclusters.reading import HEAD, WORKER
@@ -132,10 +132,13 @@ async def with_a_token(town: Town, name: str) -> None:
 
 
 async def delete_and_create_again(town: Town, name: str) -> None:
-    """Another object with the same name, while the first one's are still there."""
+    """Another object with the same name, while the first one's are still there, or before they were even seen."""
     user = User(town.world, name)
     await user.create(cluster(name, group("g", 3)))
-    await user.pause(user.chance.choice((2.0, 12.0)))
+    if user.chance.random() < 0.5:
+        await town.world.until("the Pods are made", lambda: len(user.pods()) == 4)
+    else:
+        await user.pause(user.chance.choice((2.0, 12.0)))
     await user.delete(user.chance.choice(("Background", "Foreground")))
     await user.until_gone()
     await user.pause(user.chance.choice((0.0, 30.0)))
@@ -172,6 +175,33 @@ async def lose_a_node(town: Town, name: str) -> None:
         town.conduct.lost.discard(node)
 
 
+async def end_a_namespace(town: Town, name: str) -> None:
+    """Whoever deletes it asks nobody; a clean-up that was pledged cannot be made there. Then it is there again."""
+    user = User(town.world, name, namespace=f"{name}-home")
+    way = town.branch or user.chance.choice(BRANCHES["end-a-namespace"])
+    spec: dict[str, Any] = {"gcsFaultToleranceOptions": {"redisAddress": "redis:6379"}} if way == "pledged" else {}
+    await user.make_namespace()
+    await user.create(cluster(name, group("g", 2), **spec))
+    await user.pause(user.chance.choice((2.0, 15.0)))
+    await user.end_namespace()
+    await user.until_homeless()
+    await user.pause(user.chance.choice((0.0, 30.0)))
+    await user.make_namespace()
+    await user.create(cluster(name, group("g", 1), group("h", 1)))
+
+
+async def lose_the_definition(town: Town, name: str) -> None:
+    """All RayClusters go with it, and their Pods after them; then it comes back, and so does one of them."""
+    user = User(town.world, name)
+    await user.create(cluster(name, group("g", 2)))
+    await user.pause(user.chance.choice((2.0, 15.0)))
+    await town.world.request("DELETE", f"{CRDS}/rayclusters.ray.io")
+    await town.world.until("C7: no RayCluster is left", lambda: not [*town.world.state.all("rayclusters")])
+    await user.pause(user.chance.choice((2.0, 60.0)))
+    await town.world.request("POST", CRDS, ray_cluster_definition())
+    await user.create(cluster(name, group("g", 1), group("h", 1)))
+
+
 WORKLOADS: dict[str, Workload] = {
     "create": create,
     "scale": scale,
@@ -186,6 +216,14 @@ WORKLOADS: dict[str, Workload] = {
     "create-again": delete_and_create_again,
     "lose-pods": lose_pods,
     "lose-a-node": lose_a_node,
+    "end-a-namespace": end_a_namespace,
+    "lose-the-definition": lose_the_definition,
 }
 
-BRANCHES: dict[str, tuple[str, ...]] = {"redis": ("succeeds", "fails", "hangs"), "lose-a-node": (HEAD, WORKER)}
+ALONE = ("lose-the-definition",)  # it takes along what others work on
+
+BRANCHES: dict[str, tuple[str, ...]] = {
+    "redis": ("succeeds", "fails", "hangs"),
+    "lose-a-node": (HEAD, WORKER),
+    "end-a-namespace": ("plain", "pledged"),
+}

@@ -6,18 +6,19 @@ from collections.abc import Iterator
 from functools import partial
 
 from heliostat.kube.jsontree import JsonObject, copy_tree
+from heliostat.testing.simulation.chance import stream
 from heliostat.testing.simulation.exploration import FAULTY_SECONDS, Case
-from heliostat.testing.simulation.faults import stream
 from heliostat.testing.simulation.state import State
 from heliostat.testing.simulation.world import Scenario, Violation, World
-from simulation.rayclusters.manifests import CLUSTERS
+from simulation.rayclusters.manifests import clusters_in
 from simulation.rayclusters.nodes import Conduct
+from simulation.rayclusters.people import Meddler, User
 from simulation.rayclusters.programs import Staff
 from simulation.rayclusters.reading import is_terminating, name_of
 from simulation.rayclusters.rest import GONE_SECONDS, IDLE_SECONDS, REFUSED, come_to_rest
 from simulation.rayclusters.safety import SAFETY
 from simulation.rayclusters.town import LEADERS, OPERATOR, Town, found_town, lift_the_ban, settle_bystanders
-from simulation.rayclusters.workloads import BRANCHES, WORKLOADS
+from simulation.rayclusters.workloads import ALONE, BRANCHES, WORKLOADS
 
 STAMPS = ("ray.io/upgrade-strategy-recreate-hash", "ray.io/kuberay-version")
 
@@ -50,6 +51,8 @@ async def run_any(world: World) -> None:
     await settle_bystanders(town, chance)
     for seconds in (chance.uniform(5.0, 40.0), chance.uniform(40.0, 80.0)) if upgrades else ():
         world.spawn(_kill_once(town, seconds))  # to the other version, and back
+    if chance.random() < 0.2:
+        world.spawn(Meddler(User(world, "c0")).run(until=chance.uniform(20.0, FAULTY_SECONDS)))
     names = pick_workloads(world.seed, chance)
     await asyncio.gather(*(WORKLOADS[name](town, f"c{number}") for number, name in enumerate(names)))
     await asyncio.sleep(max(0.0, FAULTY_SECONDS - world.time()))
@@ -66,14 +69,15 @@ def draw_conduct(chance: random.Random) -> Conduct:
         calm=FAULTY_SECONDS / 2,
         start_seconds=chance.choice((3.0, 3.0, 15.0)),
         stop_seconds=chance.choice((3.0, 3.0, 30.0)),
+        clock_error=chance.choice((0.0, 0.0, -3600.0, 3600.0)),
     )
 
 
 def pick_workloads(seed: int, chance: random.Random) -> list[str]:
     """Each has its turn; sometimes another one goes on beside it."""
     turn = TURNS[seed % len(TURNS)]
-    beside = [name for name in WORKLOADS if name != turn]
-    return [turn, *chance.sample(beside, k=chance.choice((0, 0, 1)))]
+    beside = [name for name in WORKLOADS if name != turn and name not in ALONE]
+    return [turn] if turn in ALONE else [turn, *chance.sample(beside, k=chance.choice((0, 0, 1)))]
 
 
 async def _kill_once(town: Town, seconds: float) -> None:
@@ -129,7 +133,8 @@ async def delete_all(town: Town) -> None:
     town.conduct.lost.clear()
     for tree in list(town.world.state.all("rayclusters")):
         if REFUSED not in name_of(tree):
-            await town.world.request("DELETE", f"{CLUSTERS}/{name_of(tree)}", {"propagationPolicy": "Background"})
+            path = f"{clusters_in(tree['metadata']['namespace'])}/{name_of(tree)}"
+            await town.world.request("DELETE", path, {"propagationPolicy": "Background"})
     await come_to_rest(town.world, town.staff, at_most=GONE_SECONDS)
 
 

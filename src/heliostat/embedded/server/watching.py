@@ -27,6 +27,7 @@ from heliostat.embedded.storage.subscription import Subscription
 from heliostat.kube.jsontree import JsonObject, encode_json
 
 BOOKMARK_SECONDS = 60.0
+LAST_BOOKMARK_SECONDS = 2.0  # before the end: who watches in short turns learns how far it is too
 DEFAULT_TIMEOUT = 1800.0
 _PUSHED_AT_ONCE = 256 * 1024  # bytes; more than that is written by the reader, piece by piece
 
@@ -103,7 +104,7 @@ class WatchLines:
         except CompactedError as error:
             self._first = [_error_line(error)]
         else:
-            self._set_alarm()
+            self._set_alarm(self._loop.time())
 
     def __aiter__(self) -> Self:
         return self
@@ -161,10 +162,13 @@ class WatchLines:
             self._subscription.close()
             self._subscription = None
 
-    def _set_alarm(self) -> None:
+    def _set_alarm(self, now: float) -> None:
         """One timer for the whole watch: a timer for each wait would cost more than the waiting."""
-        due = self._loop.time() + BOOKMARK_SECONDS if self._options.bookmarks else self._deadline
-        self._alarm = self._loop.call_at(min(due, self._deadline), self._ring)
+        due = self._deadline
+        if self._options.bookmarks:
+            last = self._deadline - LAST_BOOKMARK_SECONDS
+            due = min(now + BOOKMARK_SECONDS, last if last > now else due)
+        self._alarm = self._loop.call_at(due, self._ring)
 
     def _ring(self) -> None:
         if self._subscription is None or self._alarm is None:
@@ -174,7 +178,7 @@ class WatchLines:
             return
         self._bookmark_due = True
         self._subscription.wake()
-        self._set_alarm()
+        self._set_alarm(self._alarm.when())
 
     def _start(self) -> tuple[Subscription, list[bytes]]:
         """One moment for both: nothing happens between the list and the watch."""

@@ -7,7 +7,7 @@ from msgspec import Struct, structs
 from heliostat.desired.model import DesiredCluster
 from heliostat.kube.jsontree import JsonObject
 from heliostat.kube.objects import Key
-from heliostat.kube.plan import Action, Create, Delete, Effect, Patch, Plan
+from heliostat.kube.plan import Action, Create, Delete, Effect, Patch, Plan, WriteStatus
 from heliostat.operator.raycluster.hindrances import keep_words, list_hindrances
 from heliostat.plan.observed import Facts, Failure
 from heliostat.plan.status_pacing import pace_status
@@ -33,11 +33,11 @@ class Memory:
     def __init__(self) -> None:
         self._clusters: dict[Key, _Remembered] = {}
 
-    def facts(self, key: Key, uid: str, version: str, desired: DesiredCluster | None) -> Facts:
-        """What is known now; the groups of this spec are known from here on."""
+    def facts(self, key: Key, uid: str, version: str, desired: DesiredCluster | None, seen: int = 0) -> Facts:
+        """What is known now; the groups of this spec are known from here on. ``seen``: how new the view of Pods is."""
         known = self._clusters.get(key)
         if known is None or known.uid != uid:
-            known = self._clusters[key] = _Remembered(uid)
+            known = self._clusters[key] = _Remembered(uid, facts=Facts(since=seen))
         if known.version != version:
             known.version, known.facts = version, structs.replace(known.facts, moves=0)
         facts = known.facts
@@ -47,11 +47,15 @@ class Memory:
         return facts
 
     def ended(self, key: Key, outcome: Outcome) -> bool:
-        """Keep why the plan failed, for the status to tell. True: that has changed, so the status is out of date."""
+        """Keep why the plan failed, for the status to tell. True: that has changed, so the status is out of date.
+
+        That the status itself could not be written is nothing it could tell: it would only be tried again at once.
+        """
         known = self._clusters.get(key)
         if known is None:
             return False
         facts = known.facts
+        outcome = _without_status(outcome)
         failure = _keep_words(facts.failure, known.failure_kind, outcome)
         hindrances = keep_words(facts.hindrances, list_hindrances(outcome.failures))
         known.failure_kind = kind_of_failure(outcome)
@@ -71,6 +75,11 @@ class Memory:
 
     def forget(self, key: Key) -> None:
         self._clusters.pop(key, None)
+
+
+def _without_status(outcome: Outcome) -> Outcome:
+    others = tuple(failure for failure in outcome.failures if not isinstance(failure.action, WriteStatus))
+    return outcome if len(others) == len(outcome.failures) else structs.replace(outcome, failures=others)
 
 
 def _still_unanswered(known: frozenset[str], asked_for: frozenset[str], outcome: Outcome) -> frozenset[str]:

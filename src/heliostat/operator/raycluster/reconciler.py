@@ -101,6 +101,8 @@ class RayClusterReconciler:
         if meaning.cluster is None:
             misfit = meaning.refusal
             return plan_misfit(metadata_of(item), msgspec.json.decode(item.spec), misfit, now) if misfit else Plan()
+        known = item.metadata
+        seen = self._pods.in_namespace(key.namespace).revision
         objects = CachedObjects(key, item.metadata.uid, self._around, self._interests)
         pods = self._pods_around(key)
         observed = ObservedCluster(cluster=meaning.cluster, status=status, pods=pods, objects=objects)
@@ -108,7 +110,7 @@ class RayClusterReconciler:
             observed,
             meaning.desired,
             self._settings,
-            self._memory.facts(key, item.metadata.uid, item.metadata.resource_version, meaning.desired),
+            self._memory.facts(key, known.uid, known.resource_version, meaning.desired, seen),
             now,
             refusal=meaning.refusal or refusal(status_problems(observed.conditions)),
             warnings=meaning.warnings,

@@ -7,7 +7,7 @@ connection's own stream, so a draw here moves nothing elsewhere.
 import asyncio
 import random
 from collections.abc import Awaitable, Callable
-from typing import Any, NoReturn, Self, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 from msgspec import Struct
 
@@ -19,26 +19,29 @@ from heliostat.runtime.transport import Call, Chunks, Reply
 from heliostat.testing.simulation.faults import (
     Compact,
     Crash,
-    Cut,
-    Deaf,
     Fault,
     Jump,
-    Lag,
     LandLate,
     LoseReply,
     LoseRequest,
     Pause,
     Refuse,
-    Repeat,
+    Reset,
     Slow,
     Stale,
 )
+from heliostat.testing.simulation.script import PAGE, READ, WATCH, WRITE
+from heliostat.testing.simulation.streams import FaultyStream
 
 Handle: TypeAlias = Callable[[Request], Awaitable[Answer]]
 
+_AT_ONCE = Slow(0.0)
+
 REASONS = {
+    403: "Forbidden",
     409: "Conflict",
     410: "Expired",
+    422: "Invalid",
     429: "TooManyRequests",
     500: "InternalError",
     503: "ServiceUnavailable",
@@ -51,6 +54,7 @@ class Server(Struct, frozen=True, kw_only=True):
 
     transport: InProcessTransport
     revision: Callable[[], int]
+    told_at: Callable[[int], float]  # when a revision was made
     compact: Callable[[], None]
     spawn: Callable[[Awaitable[object]], "asyncio.Task[Any]"]  # goes on although its program is dead or stands still
     pause: Callable[[float], None]  # the program that holds the connection
@@ -91,7 +95,7 @@ class Connection:
 
     async def send(self, call: Call, seconds: float) -> Reply:
         self._check_alive(call)
-        fault = self._fault_at(call, "write" if call.is_write else "read")
+        fault = self._fault_at(call, _kind_of(call))
         match fault:
             case Crash():
                 await self._crash(call, seconds, fault)
@@ -103,14 +107,20 @@ class Connection:
             case LandLate(part):
                 self._server.spawn(self._land(call, seconds, seconds * part))
                 await self._never_answer(call, seconds)
+            case Reset(carried_out):
+                await self._reset(call, seconds, carried_out=carried_out)
             case Refuse(code):
                 await self._travel()
+                if fault.carried_out:
+                    self._server.spawn(self._exchange(call, seconds))
                 self._traced(call, str(code))
-                return _refusal(code)
-            case Slow(delay) if delay >= seconds:
+                return _refusal(fault)
+            case Slow(delay, body) if delay >= seconds:
+                if body:
+                    self._server.spawn(self._exchange(call, seconds))
                 await self._never_answer(call, seconds)
-            case Slow(delay):
-                return await self._answer(call, seconds, delay)
+            case Slow() as slow:
+                return await self._answer(call, seconds, slow)
             case Stale(revisions) if self.first_lists_lie or call.path in self._listed:
                 call = _as_of(call, max(1, self._server.revision() - revisions))
             case _:
@@ -131,38 +141,40 @@ class Connection:
             case _:
                 pass
 
-    async def _answer(self, call: Call, seconds: float, delay: float = 0.0) -> Reply:
+    async def _answer(self, call: Call, seconds: float, slow: Slow = _AT_ONCE) -> Reply:
         """Once sent it is on its way, whatever becomes of the program; who sleeps past the deadline hears nothing."""
         clock = asyncio.get_running_loop().time
         sent = clock()
-        reply: Reply = await asyncio.shield(self._server.spawn(self._exchange(call, seconds, delay)))
+        reply: Reply = await asyncio.shield(self._server.spawn(self._exchange(call, seconds, slow)))
         if clock() - sent > seconds:
             raise AmbiguousError(f"{call}: no answer within {seconds:g} s")
         return reply
 
-    async def _exchange(self, call: Call, seconds: float, delay: float = 0.0) -> Reply:
+    async def _exchange(self, call: Call, seconds: float, slow: Slow = _AT_ONCE) -> Reply:
         await self._travel()
-        await asyncio.sleep(delay)
+        await asyncio.sleep(0.0 if slow.body else slow.seconds)
         reply = await self._server.transport.send(call, seconds)
         self._traced(call, str(reply.status))
+        await asyncio.sleep(slow.seconds if slow.body else 0.0)
         await self._travel()
         return reply
 
     async def open(self, call: Call, seconds: float) -> Reply | Chunks:
         self._check_alive(call)
-        fault = self._fault_at(call, "watch")
+        fault = self._fault_at(call, WATCH)
         await self._travel()
         match fault:
             case Crash():
                 await self._crash(call, seconds, fault)
-            case Refuse(code):
-                return _refusal(code)
+            case Refuse():
+                return _refusal(fault)
             case _:
                 self._disturb(fault)
+        ends = asyncio.get_running_loop().time() + float(dict(call.query)["timeoutSeconds"])
         answer = await self._server.transport.open(call, seconds)
         if isinstance(answer, Reply):
             return answer
-        return _Stream(answer, fault, self._chance)
+        return FaultyStream(answer, fault, self._chance, told_at=self._server.told_at, until=ends)
 
     async def close(self) -> None:
         """Nothing is held."""
@@ -186,6 +198,13 @@ class Connection:
         self._traced(call, "lands late")
         await self._server.transport.send(call, seconds)
 
+    async def _reset(self, call: Call, seconds: float, *, carried_out: bool) -> NoReturn:
+        await self._travel()
+        self._traced(call, "connection reset")
+        if carried_out:
+            self._server.spawn(self._exchange(call, seconds))
+        raise AmbiguousError(f"{call}: the connection was reset")
+
     async def _never_answer(self, call: Call, seconds: float) -> NoReturn:
         self._traced(call, "no answer")
         await asyncio.sleep(seconds)
@@ -196,9 +215,15 @@ class Connection:
             raise UnavailableError(f"{call}: sent by a dead program")
 
 
-def _refusal(code: int) -> Reply:
-    reason = REASONS.get(code, "Unknown")
-    status = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": reason, "message": "injected"}
+def _kind_of(call: Call) -> str:
+    if call.is_write:
+        return WRITE
+    return PAGE if any(name == "continue" and value for name, value in call.query) else READ
+
+
+def _refusal(refuse: Refuse) -> Reply:
+    code, reason = refuse.code, REASONS.get(refuse.code, "Unknown")
+    status = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": reason, "message": refuse.words}
     return Reply(code, encode_json({**status, "code": code}), "1" if code == 429 else "")
 
 
@@ -209,41 +234,3 @@ def _as_of(call: Call, revision: int) -> Call:
         return call
     query = (*call.query, ("resourceVersion", str(revision)), ("resourceVersionMatch", "Exact"))
     return Call(method=call.method, path=call.path, query=query, accept=call.accept)
-
-
-class _Stream:
-    """A watch with its fault. Every line takes its time, and they never overtake each other."""
-
-    def __init__(self, chunks: Chunks, fault: Fault | None, chance: random.Random) -> None:
-        self._chunks = chunks
-        self._fault = fault
-        self._chance = chance
-        self._lines: list[bytes] = []
-        self._told = 0
-
-    def __aiter__(self) -> Self:
-        return self
-
-    async def __anext__(self) -> bytes:
-        while not self._lines:
-            self._lines = (await anext(self._chunks)).splitlines(keepends=True)
-        line = self._lines.pop(0)
-        await asyncio.sleep(self._chance.uniform(0.0005, 0.02))
-        match self._fault:
-            case Cut(lines, mid_line) if self._told >= lines:
-                if not mid_line or self._told > lines:
-                    raise StopAsyncIteration
-                line = line[: len(line) // 2]
-            case Deaf(lines) if self._told >= lines:
-                await asyncio.get_running_loop().create_future()
-            case Lag(seconds):
-                await asyncio.sleep(seconds)
-            case Repeat():
-                line += line
-            case _:
-                pass
-        self._told += 1
-        return line
-
-    async def aclose(self) -> None:
-        await self._chunks.aclose()

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from msgspec import Struct
 
 from heliostat.kube.jsontree import JsonObject
-from heliostat.testing.simulation.faults import Crash, Injection, Script, encode_injections
+from heliostat.testing.simulation.faults import Crash, Injection, encode_injections
+from heliostat.testing.simulation.script import Script
 from heliostat.testing.simulation.world import Invariant, Result, Scenario, run_world
 
 FAULTY_SECONDS = 90.0  # of virtual time; a seed's faults end then, and the world must come to rest

@@ -8,6 +8,7 @@ invariant looks at the whole state; the first one that is broken ends the run.
 """
 
 import asyncio
+import bisect
 import hashlib
 import traceback
 from collections.abc import Awaitable, Callable, Sequence
@@ -30,9 +31,11 @@ from heliostat.embedded.storage.store import Store
 from heliostat.kube.jsontree import JsonObject, encode_json
 from heliostat.runtime.errors import ApiError, error_of
 from heliostat.runtime.transport import Call
+from heliostat.testing.simulation.chance import stream
 from heliostat.testing.simulation.connection import Connection, Server
-from heliostat.testing.simulation.faults import Fault, Injection, Script, stream
+from heliostat.testing.simulation.faults import Fault, Injection
 from heliostat.testing.simulation.pausing import PausingLoop, pause, spawn_as
+from heliostat.testing.simulation.script import Script
 from heliostat.testing.simulation.state import State
 from heliostat.testing.virtual_time import VirtualTimeError
 
@@ -73,6 +76,8 @@ class World:
         self._uids = 0
         self._offsets: dict[str, tuple[float, float]] = {}  # by program: how wrong its clock is, and until when
         self._last_write = 0.0
+        self._revisions: list[int] = []
+        self._moments: list[float] = []  # at which they were made
 
     async def open(self) -> None:
         self._store = Store(MemoryJournal())
@@ -163,7 +168,7 @@ class World:
         def fault_at(call: Call, kind: str) -> Fault | None:
             number = self.calls.get(name, 0)
             self.calls[name] = number + 1
-            fault = self._script.fault_at(name, number, kind=kind, now=self.time())
+            fault = self._script.fault_at(name, number, kind=kind, resource=resource_of(call.path), now=self.time())
             if fault is not None:
                 self.note(name, f"#{number} {call} meets {fault}")
             return fault
@@ -175,6 +180,7 @@ class World:
         server = Server(
             transport=InProcessTransport(self._handle, User(name, groups=(MASTERS,))),
             revision=lambda: self._store.revision,
+            told_at=self._told_at,
             compact=lambda: self._store.compact(self._store.revision),
             spawn=self.spawn,
             pause=lambda seconds: self._pause(name, seconds),
@@ -213,12 +219,18 @@ class World:
         self.state.by = _ACTOR.get()
         self.state.apply(resource.plural, tree, deleted=deleted)
         metadata = tree["metadata"]
+        self._revisions.append(int(metadata["resourceVersion"]))
+        self._moments.append(self.time())
         sign = "-" if deleted else "="
         self.note("server", f"{sign} {resource.plural}/{metadata['name']}@{metadata['resourceVersion']}")
         for invariant in self._invariants:
             problem = invariant(self.state)
             if problem is not None:
                 self.report(f"{invariant.__name__}: {problem}")
+
+    def _told_at(self, revision: int) -> float:
+        index = bisect.bisect_right(self._revisions, revision)
+        return self._moments[index - 1] if index else 0.0
 
     def _server_bug(self, error: BaseException) -> None:
         self.report("the server broke: " + "".join(traceback.format_exception(error)))
@@ -311,7 +323,18 @@ async def _until_violated(world: World, scenario: Scenario) -> str | None:
         acting.result()
     except Violation as violation:
         return str(violation)
+    except Exception as error:  # noqa: BLE001  what a user was refused is a finding too, with its faults and its trace
+        return "the scenario broke: " + "".join(traceback.format_exception(error))
     return None
+
+
+def resource_of(path: str) -> str:
+    """The plural that a path is about, of the API's groups and of its namespaces."""
+    parts = path.strip("/").split("/")
+    rest = parts[2:] if parts[0] == "api" else parts[3:]
+    if rest[:1] == ["namespaces"] and len(rest) > 2:
+        rest = rest[2:]
+    return rest[0] if rest else ""
 
 
 def _allow(_user: User, _attributes: Attributes) -> None:

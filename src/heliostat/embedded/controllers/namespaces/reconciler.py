@@ -5,10 +5,11 @@ from typing import Any
 
 import msgspec
 
+from heliostat.embedded.controllers.child_names import version_of
 from heliostat.embedded.controllers.namespaces.decision import CHECK_EMPTY, NamespaceView, plan_namespace
 from heliostat.embedded.controllers.survey import discover
 from heliostat.embedded.controllers.views.namespaces import NAMESPACE, NAMESPACES
-from heliostat.kube.objects import Key, Object
+from heliostat.kube.objects import Key, Metadata, Object
 from heliostat.kube.plan import Effect, Plan
 from heliostat.kube.resource_types import ResourceType
 from heliostat.runtime.cache import Cache
@@ -49,10 +50,14 @@ class NamespaceReconciler:
             return Plan()
         found = {resource: cache.in_namespace(key.name) for resource, cache in self._resources.items()}
         content = {resource: items for resource, items in found.items() if items}
-        return plan_namespace(NamespaceView(namespace, content, namespace.metadata.uid in self._empty), now)
+        is_empty = self.is_known_to_be_empty(namespace.metadata.uid)
+        return plan_namespace(NamespaceView(namespace, content, is_empty), now)
 
     def watches(self, resource: ResourceType) -> bool:
         return resource in self._resources
+
+    def is_known_to_be_empty(self, uid: str) -> bool:
+        return uid in self._empty
 
     def note_empty(self, uid: str, name: str) -> None:
         self._empty.add(uid)
@@ -74,13 +79,15 @@ class NamespaceReconciler:
 
 
 class _Listed(msgspec.Struct):
+    metadata: Metadata = Metadata()
     items: list[msgspec.Raw] = []
 
 
 class EmptinessCheck:
     """Asks the server itself for one object of every resource in a namespace. It takes nothing new, so no is no.
 
-    Resources that nobody caches (events, leases, kinds served since a moment ago) are cleared here, as a whole.
+    An answer from before that moment, of a replica that lags, tells nothing, and it is asked again later. Resources
+    that nobody caches (events, leases, kinds served since a moment ago) are cleared here, as a whole.
     """
 
     effect = CHECK_EMPTY
@@ -90,16 +97,19 @@ class EmptinessCheck:
         self._namespaces = namespaces
 
     async def carry_out(self, effect: Effect) -> None:
-        name = effect.payload["namespace"]
-        found = [
-            kind for kind in await discover(self._client) if kind.is_namespaced and await self._has_any(kind, name)
-        ]
-        for kind in found:
-            if not self._namespaces.watches(kind):
+        name, since = effect.payload["namespace"], effect.payload["since"]
+        is_empty = True
+        for kind in await discover(self._client):
+            if not kind.is_namespaced:
+                continue
+            listed = await self._list_one(kind, name)
+            if listed.items and not self._namespaces.watches(kind):
                 await self._client.request(Call(method="DELETE", path=kind.collection_path(name)))
-        if not found:
+            if listed.items or version_of(listed.metadata) < since:
+                is_empty = False
+        if is_empty:
             self._namespaces.note_empty(effect.payload["uid"], name)
 
-    async def _has_any(self, kind: ResourceType, namespace: str) -> bool:
+    async def _list_one(self, kind: ResourceType, namespace: str) -> _Listed:
         body = await self._client.list_page(kind, namespace=namespace, limit=1, metadata_only=True)
-        return bool(msgspec.json.decode(body, type=_Listed).items)
+        return msgspec.json.decode(body, type=_Listed)
