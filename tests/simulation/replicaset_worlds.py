@@ -78,9 +78,12 @@ async def scale_and_lose(world: World) -> None:
         await asyncio.sleep(chance.uniform(0.0, 8.0))
         await chance.choice(steps)(world, chance)
     await scale(world, "a", 2)
-    await world.until("two Pods, and told", lambda: live(world.state, "a") == told(world.state, "a") == 2)
+    await world.until("two Pods, and told", lambda: has_two(world.state))
     churning.cancel()
     await world.until_quiet()
+    if not has_two(world.state):  # it was quiet because nobody led
+        await world.until("two Pods, and told, when somebody leads again", lambda: has_two(world.state))
+        await world.until_quiet()
 
 
 async def churn(world: World) -> None:
@@ -114,6 +117,10 @@ async def lose_a_pod(world: World, chance: random.Random) -> None:
 
 async def scale(world: World, name: str, replicas: int) -> None:
     await world.request("PATCH", f"{SETS}/{name}", {"spec": {"replicas": replicas}}, MERGE)
+
+
+def has_two(state: State) -> bool:
+    return live(state, "a") == told(state, "a") == 2
 
 
 def live(state: State, name: str) -> int:

@@ -13,6 +13,7 @@ from contextlib import suppress
 from typing import Any, TypeAlias
 
 import msgspec
+from msgspec import Struct
 
 from heliostat.kube.objects import Key, Metadata, Object
 from heliostat.kube.plan import Action, Create, Delete, Effect, JsonObject, Patch, Random, Ref, Replace, WriteStatus
@@ -24,6 +25,13 @@ from heliostat.runtime.freshness import Freshness, Unsettled
 CarryOut: TypeAlias = Callable[[Effect], Awaitable[None]]
 
 _MARK = msgspec.json.encode(Random(0)).partition(b",")[0]  # how the JSON of every marker begins
+
+
+class _Version(Struct, frozen=True):
+    """What a change names as that which it changes."""
+
+    uid: str
+    version: str
 
 
 class Writing:
@@ -52,10 +60,10 @@ class Writing:
             case Patch():
                 await self._patch(subject, action)
             case Replace():
-                uid = action.object["metadata"].get("uid", "")
-                await self._change(subject, action.ref, uid, lambda kind: self._replace(kind, action))
+                await self._change(subject, action.ref, _version_of(action), lambda kind: self._replace(kind, action))
             case WriteStatus():
-                await self._change(subject, action.ref, action.uid, lambda kind: self._write_status(kind, action))
+                version = _Version(action.uid, action.resource_version)
+                await self._change(subject, action.ref, version, lambda kind: self._write_status(kind, action))
             case Delete():
                 await self._delete(subject, action)
             case Effect():
@@ -126,20 +134,22 @@ class Writing:
         await self._change(
             subject,
             ref,
-            action.uid,
+            _Version(action.uid, action.resource_version),
             lambda kind: self._client.patch(kind, ref.namespace, ref.name, changes, subresource=action.subresource),
         )
 
-    async def _change(self, subject: str, ref: Ref, uid: str, call: Callable[[ResourceType], Awaitable[bytes]]) -> None:
+    async def _change(
+        self, subject: str, ref: Ref, named: _Version, call: Callable[[ResourceType], Awaitable[bytes]]
+    ) -> None:
         """An object that is not there any more must be gone from the view, too, before anything else is decided."""
         kind = self._types.of_ref(ref)
         try:
-            changed = await self._guard(subject, ref, call(kind), uid)
+            changed = await self._guard(subject, ref, call(kind), named.uid)
         except NotFoundError as error:
             if f'"{ref.name}"' in str(error):  # and not: this server knows no such path
-                self._freshness.gone(subject, kind, Key(ref.namespace, ref.name), uid)
+                self._freshness.gone(subject, kind, Key(ref.namespace, ref.name), named.uid)
             raise
-        if _may_be_gone(changed):
+        if _may_be_gone(changed, named):
             self._freshness.doubt(subject, Unsettled(ref, changed.uid, asyncio.get_running_loop().time()))
         else:
             self._freshness.wrote(subject, kind, changed)
@@ -220,9 +230,15 @@ def _metadata(body: bytes) -> Metadata:
     return msgspec.json.decode(body, type=Object).metadata
 
 
-def _may_be_gone(metadata: Metadata) -> bool:
+def _version_of(action: Replace) -> _Version:
+    metadata = action.object["metadata"]
+    return _Version(metadata.get("uid", ""), metadata.get("resourceVersion", ""))
+
+
+def _may_be_gone(answer: Metadata, named: _Version) -> bool:
     """With its last finalizer an object that was asked to go is gone, and the answer names the version before that.
 
-    One that still has a grace period to go, or a finalizer elsewhere (a namespace), is there: a read tells.
+    So does the answer to a change that changes nothing: a read tells.
     """
-    return metadata.is_terminating and not metadata.finalizers
+    is_new = bool(named.version) and answer.resource_version != named.version
+    return answer.is_terminating and not answer.finalizers and not is_new
