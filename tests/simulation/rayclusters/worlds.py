@@ -18,7 +18,7 @@ from simulation.rayclusters.reading import is_terminating, name_of
 from simulation.rayclusters.rest import GONE_SECONDS, IDLE_SECONDS, REFUSED, come_to_rest
 from simulation.rayclusters.safety import SAFETY
 from simulation.rayclusters.town import LEADERS, OPERATOR, Town, found_town, lift_the_ban, settle_bystanders
-from simulation.rayclusters.workloads import ALONE, BRANCHES, WORKLOADS
+from simulation.rayclusters.workloads import ALONE, AWAITING_AN_END, BRANCHES, WORKLOADS
 
 STAMPS = ("ray.io/upgrade-strategy-recreate-hash", "ray.io/kuberay-version")
 
@@ -76,8 +76,12 @@ def draw_conduct(chance: random.Random) -> Conduct:
 def pick_workloads(seed: int, chance: random.Random) -> list[str]:
     """Each has its turn; sometimes another one goes on beside it."""
     turn = TURNS[seed % len(TURNS)]
-    beside = [name for name in WORKLOADS if name != turn and name not in ALONE]
-    return [turn] if turn in ALONE else [turn, *chance.sample(beside, k=chance.choice((0, 0, 1)))]
+    beside = [name for name in WORKLOADS if name != turn and _bear_each_other(turn, name)]
+    return [turn, *chance.sample(beside, k=min(len(beside), chance.choice((0, 0, 1))))]
+
+
+def _bear_each_other(*both: str) -> bool:
+    return not {*both} & {*ALONE} and not ("lose-a-node" in both and {*both} & {*AWAITING_AN_END})
 
 
 async def _kill_once(town: Town, seconds: float) -> None:

@@ -110,9 +110,9 @@ class Connection:
             case Reset(carried_out):
                 await self._reset(call, seconds, carried_out=carried_out)
             case Refuse(code):
-                await self._travel()
                 if fault.carried_out:
                     self._server.spawn(self._exchange(call, seconds))
+                await self._travel()
                 self._traced(call, str(code))
                 return _refusal(fault)
             case Slow(delay, body) if delay >= seconds:
@@ -199,10 +199,10 @@ class Connection:
         await self._server.transport.send(call, seconds)
 
     async def _reset(self, call: Call, seconds: float, *, carried_out: bool) -> NoReturn:
-        await self._travel()
-        self._traced(call, "connection reset")
         if carried_out:
             self._server.spawn(self._exchange(call, seconds))
+        await self._travel()
+        self._traced(call, "connection reset")
         raise AmbiguousError(f"{call}: the connection was reset")
 
     async def _never_answer(self, call: Call, seconds: float) -> NoReturn:
