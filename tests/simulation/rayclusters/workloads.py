@@ -221,7 +221,7 @@ WORKLOADS: dict[str, Workload] = {
 }
 
 ALONE = ("lose-the-definition",)  # it takes along what others work on
-AWAITING_AN_END = ("redis", "create-again", "end-a-namespace")  # which Pods of a node that is lost for good never find
+AWAITING_AN_END = ("suspend", "redis", "create-again", "end-a-namespace")  # that Pods of a lost node never find
 
 BRANCHES: dict[str, tuple[str, ...]] = {
     "redis": ("succeeds", "fails", "hangs"),
