@@ -30,6 +30,11 @@ class OwnerReference(Struct, frozen=True, gc=False, rename="camel", omit_default
     block_owner_deletion: bool | None = None
 
 
+def revision_of(resource_version: str) -> int:
+    """As the number that it is on every server that counts its writes; otherwise 0."""
+    return int(resource_version) if resource_version.isdecimal() else 0
+
+
 class Metadata(Struct, frozen=True, gc=False, rename="camel", omit_defaults=True):
     name: str = ""
     namespace: str = ""
@@ -47,6 +52,10 @@ class Metadata(Struct, frozen=True, gc=False, rename="camel", omit_defaults=True
     @property
     def key(self) -> Key:
         return Key(self.namespace, self.name)
+
+    @property
+    def revision(self) -> int:
+        return revision_of(self.resource_version)
 
     @property
     def is_terminating(self) -> bool:

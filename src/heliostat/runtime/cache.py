@@ -192,13 +192,13 @@ class CacheWriter(Generic[T]):
         self._cache.refused = ""
 
     def put(self, item: T) -> None:
-        self._advance(_revision_of(item))
+        self._advance(item.metadata.revision)
         self._cache.unreadable.pop(item.metadata.key, None)
         self._cache.change(item.metadata.key, item)
 
     def remove(self, item: Object) -> None:
         """``item`` is the last state, and its resourceVersion that of the deletion."""
-        self._advance(_revision_of(item))
+        self._advance(item.metadata.revision)
         self._cache.unreadable.pop(item.metadata.key, None)
         self._cache.change(item.metadata.key, None)
 
@@ -215,8 +215,3 @@ class CacheWriter(Generic[T]):
     def _advance(self, revision: int) -> None:
         self._cache.revision = revision
         self._cache.refused = ""
-
-
-def _revision_of(item: Object) -> int:
-    version = item.metadata.resource_version
-    return int(version) if version.isdecimal() else 0

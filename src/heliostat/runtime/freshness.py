@@ -102,9 +102,8 @@ class Freshness:
         self._unsettled: dict[str, list[Unsettled]] = {}
 
     def wrote(self, subject: str, resource: ResourceType, metadata: Metadata) -> None:
-        revision = int(metadata.resource_version) if metadata.resource_version.isdecimal() else 0
         for cache in self._covering(resource, metadata):
-            self._add(subject, PassedRevision(cache, revision, cache.histories))
+            self._add(subject, PassedRevision(cache, metadata.revision, cache.histories))
 
     def deleted(self, subject: str, resource: ResourceType, key: Key, uid: str) -> None:
         for cache in self._of(resource):

@@ -13,6 +13,7 @@ from typing import Protocol
 import msgspec
 
 from heliostat.kube.jsontree import JsonObject
+from heliostat.kube.objects import revision_of
 from heliostat.kube.resource_types import ResourceType
 from heliostat.runtime.errors import AlreadyExistsError, ApiError, ConflictError, NotFoundError
 from heliostat.runtime.fence import LeaseFence
@@ -99,8 +100,7 @@ class LeaseHolder:
     @property
     def revision(self) -> int:
         """Of the lease as we last wrote or saw it: whoever leads because of it must not act on an older view."""
-        version = ((self._tree or {}).get("metadata") or {}).get("resourceVersion", "")
-        return int(version) if version.isdecimal() else 0
+        return revision_of(((self._tree or {}).get("metadata") or {}).get("resourceVersion", ""))
 
     async def release(self) -> None:
         """Let somebody else lead soon, if we hold it. Failing is no harm: it expires."""

@@ -29,7 +29,7 @@ from heliostat.runtime.watch import (
     WatchMachine,
     WatchSettings,
 )
-from heliostat.runtime.watch_lines import Bookmark, BrokenLine, Line, LineDecoder, Misfit, ObjectLine, revision_of
+from heliostat.runtime.watch_lines import Bookmark, BrokenLine, Line, LineDecoder, Misfit, ObjectLine
 
 T = TypeVar("T", bound=Object)
 
@@ -181,7 +181,7 @@ class Reflector(Generic[T]):
         match line:
             case ObjectLine():
                 item = line.object
-                revision = revision_of(item.metadata.resource_version)
+                revision = item.metadata.revision
                 self._apply(self._machine.event(line.type, item, revision))
             case Bookmark():
                 self._apply(self._machine.bookmark(line.revision, ends_initial=line.ends_initial))
@@ -213,7 +213,7 @@ class Reflector(Generic[T]):
         """What cannot be read must not be decided on, and is not taken for gone either."""
         found = Unreadable(misfit.metadata, misfit.problem)
         is_listing = self._machine.state is State.STREAMING
-        change = self._machine.bookmark(revision_of(misfit.metadata.resource_version), ends_initial=False)
+        change = self._machine.bookmark(misfit.metadata.revision, ends_initial=False)
         if is_listing:
             self._unreadable.append(found)
         elif change is not None and misfit.type == "DELETED":

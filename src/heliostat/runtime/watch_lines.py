@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 import msgspec
 from msgspec import Struct
 
-from heliostat.kube.objects import Metadata, Object
+from heliostat.kube.objects import Metadata, Object, revision_of
 from heliostat.runtime.errors import ApiError, ExpiredError, OtherAnswerError, RefusedError, error_of
 from heliostat.runtime.sharing import Sharing
 
@@ -143,11 +143,6 @@ class LineDecoder(Generic[T]):
         except msgspec.ValidationError as error:
             return Misfit(raw.type, metadata, str(error))
         return BrokenLine(f"an event of type {raw.type}")
-
-
-def revision_of(version: str) -> int:
-    """resourceVersions of one server are comparable numbers; anything else counts as no progress."""
-    return int(version) if version.isdecimal() else 0
 
 
 def _metadata(raw: msgspec.Raw) -> Metadata:

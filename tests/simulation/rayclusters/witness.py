@@ -12,7 +12,7 @@ from msgspec import Struct
 from heliostat.kube.jsontree import JsonObject
 from heliostat.runtime.transport import Call, Chunks, Reply, Transport
 from heliostat.testing.simulation.connection import Connection
-from heliostat.testing.simulation.world import World
+from heliostat.testing.simulation.world import World, resource_of
 from simulation.rayclusters.reading import controller_uid, uid_of
 
 MOST_WRITES = 30  # of one RayCluster and its lasting objects, in one minute, by all lives together
@@ -49,7 +49,7 @@ class Witness:
     async def send(self, call: Call, seconds: float) -> Reply:
         if not call.is_write:
             return await self._connection.send(call, seconds)
-        plural = plural_of(call.path)
+        plural = resource_of(call.path)
         if plural not in UNSEEN:
             self._check(call)
         target = self._target(call, plural)
@@ -78,7 +78,7 @@ class Witness:
 
     def _target(self, call: Call, plural: str) -> JsonObject | None:
         """What a write is about to hit: the answer to a delete need not say whose it was."""
-        _collection, namespace, _plural, name = _parts(call.path)
+        namespace, name = _place(call.path)
         return self._world.state.get(plural, namespace, name)
 
     def _note(self, call: Call, plural: str, target: JsonObject | None, reply: Reply) -> None:
@@ -129,12 +129,7 @@ def find_blind_write(call: Call) -> str | None:
     return None if is_named else "a change that names no UID and resourceVersion"
 
 
-def plural_of(path: str) -> str:
-    return _parts(path)[2]
-
-
-def _parts(path: str) -> tuple[str, str, str, str]:
-    """API, namespace, resource, name; all requests of the operator are of namespaced kinds."""
-    api, _, rest = path.partition("/namespaces/")
-    namespace, plural, name = [*rest.split("/"), ""][:3]
-    return api, namespace, plural, name
+def _place(path: str) -> tuple[str, str]:
+    """Namespace and name; all requests of the operator are of namespaced kinds."""
+    namespace, _plural, name = [*path.partition("/namespaces/")[2].split("/"), ""][:3]
+    return namespace, name

@@ -20,7 +20,7 @@ class ChildNames:
 
     def __init__(self, owner: Metadata, visible: Iterable[Object], departed: int = 0) -> None:
         visible = tuple(visible)
-        newest = max((version_of(item.metadata) for item in visible if _is_child(owner, item)), default=0)
+        newest = max((item.metadata.revision for item in visible if _is_child(owner, item)), default=0)
         self._facts = (owner.uid, owner.resource_version, str(max(newest, departed)))
         self._taken = {item.metadata.name for item in visible}
         self.prefix = f"{owner.name}-"
@@ -38,11 +38,6 @@ class ChildNames:
 def _is_child(owner: Metadata, item: Object) -> bool:
     controller = item.metadata.controller
     return controller is not None and controller.uid == owner.uid
-
-
-def version_of(metadata: Metadata) -> int:
-    """A resourceVersion as the number that it is on every server that counts its writes; otherwise 0."""
-    return int(metadata.resource_version) if metadata.resource_version.isdecimal() else 0
 
 
 class Departures:
@@ -65,4 +60,4 @@ class Departures:
     def _note(self, before: Object | None, after: Object | None) -> None:
         owner = before.metadata.controller if before is not None and after is None else None
         if before is not None and owner is not None:
-            self._versions[owner.uid] = max(self.of(owner.uid), version_of(before.metadata))
+            self._versions[owner.uid] = max(self.of(owner.uid), before.metadata.revision)

@@ -101,16 +101,15 @@ class RayClusterReconciler:
         if meaning.cluster is None:
             misfit = meaning.refusal
             return plan_misfit(metadata_of(item), msgspec.json.decode(item.spec), misfit, now) if misfit else Plan()
-        known = item.metadata
-        seen = self._pods.in_namespace(key.namespace).revision
-        objects = CachedObjects(key, item.metadata.uid, self._around, self._interests)
+        metadata, seen = item.metadata, self._pods.in_namespace(key.namespace).revision
+        objects = CachedObjects(key, metadata.uid, self._around, self._interests)
         pods = self._pods_around(key)
         observed = ObservedCluster(cluster=meaning.cluster, status=status, pods=pods, objects=objects)
         plan = plan_cluster(
             observed,
             meaning.desired,
             self._settings,
-            self._memory.facts(key, known.uid, known.resource_version, meaning.desired, seen),
+            self._memory.facts(key, metadata.uid, metadata.resource_version, meaning.desired, seen),
             now,
             refusal=meaning.refusal or refusal(status_problems(observed.conditions)),
             warnings=meaning.warnings,

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from heliostat.kube.jsontree import encode_json
+from heliostat.kube.objects import Object
 from heliostat.runtime.transport import Chunks
 from heliostat.testing.simulation.faults import Cut, Deaf, Fault, Lag, Miss, Repeat
 
@@ -17,18 +18,8 @@ _EXPIRED = {"kind": "Status", "code": 410, "reason": "Expired", "message": "too 
 _TOO_FAR_BEHIND = encode_json({"type": "ERROR", "object": _EXPIRED}) + b"\n"
 
 
-class _Metadata(Struct, frozen=True):
-    name: str = ""
-    uid: str = ""
-    resourceVersion: str = "0"  # noqa: N815  the API's spelling
-
-
-class _Object(Struct, frozen=True):
-    metadata: _Metadata = _Metadata()
-
-
 class _Line(Struct, frozen=True):
-    object: _Object
+    object: Object
 
 
 _decode = msgspec.json.Decoder(_Line).decode
@@ -100,7 +91,7 @@ class FaultyStream:
         if zlib.crc32(metadata.name.encode()) % lag.one_in:
             return
         now = asyncio.get_running_loop().time()
-        due = self._told_at(int(metadata.resourceVersion)) + lag.seconds
+        due = self._told_at(metadata.revision) + lag.seconds
         await asyncio.sleep(max(0.0, min(due, self._until) - now))
         if due > self._until:
             raise StopAsyncIteration

@@ -5,7 +5,6 @@ a Job that is there, keeps it. "Gone" is a fact and not a gap in the view: the J
 is at least as new as the Pod.
 """
 
-from heliostat.embedded.controllers.child_names import version_of
 from heliostat.embedded.controllers.jobs.actions import release_pod
 from heliostat.embedded.controllers.jobs.pod_facts import is_tracked
 from heliostat.embedded.controllers.views.jobs import JOB, JOBS, Job
@@ -56,7 +55,7 @@ class DepartedJobs:
         """Whether a Job that is not in view is gone."""
         controller = pod.metadata.controller
         is_known = controller is not None and controller.uid in self._uids
-        return is_known or self._jobs.revision >= version_of(pod.metadata)
+        return is_known or self._jobs.revision >= pod.metadata.revision
 
     def _job_changed(self, before: Job | None, after: Job | None) -> None:
         if before is None or (after is not None and after.metadata.uid == before.metadata.uid):

@@ -7,7 +7,6 @@ another gets another name. A name that somebody else has is passed over.
 from collections.abc import Callable, Iterable
 from itertools import count
 
-from heliostat.embedded.controllers.child_names import version_of
 from heliostat.kube.objects import Metadata, Object
 from heliostat.kube.suffixes import derive_suffix
 
@@ -20,7 +19,7 @@ class PodNames:
     def __init__(
         self, job: Metadata, pods: Iterable[Object], departed: int = 0, is_taken: Callable[[str], bool] | None = None
     ) -> None:
-        newest = max((version_of(pod.metadata) for pod in pods), default=0)
+        newest = max((pod.metadata.revision for pod in pods), default=0)
         self._facts = (job.uid, job.resource_version, str(max(newest, departed)))
         self._is_taken = is_taken
         self._given: set[str] = set()

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from heliostat.embedded.controllers.child_names import Departures, version_of
+from heliostat.embedded.controllers.child_names import Departures
 from heliostat.embedded.controllers.jobs.backoff import NOTHING_FINISHED, FinishLog, note_finishes
 from heliostat.embedded.controllers.jobs.claims import build_claim_stages, claim_pods
 from heliostat.embedded.controllers.jobs.orphans import DepartedJobs, plan_orphan
@@ -65,7 +65,7 @@ class JobReconciler:
             finishes=finishes,
             departed=self._departures.of(job.metadata.uid),
             is_taken=lambda name: self._pods.get(Key(namespace, name)) is not None,
-            is_current=self._pods.revision >= version_of(job.metadata),
+            is_current=self._pods.revision >= job.metadata.revision,
         )
 
     def _forget(self, key: Key) -> None:

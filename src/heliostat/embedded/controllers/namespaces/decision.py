@@ -10,7 +10,6 @@ from collections.abc import Iterable
 import msgspec
 from msgspec import Struct
 
-from heliostat.embedded.controllers.child_names import version_of
 from heliostat.embedded.controllers.namespaces.conditions import Content, decide_conditions
 from heliostat.embedded.controllers.views.namespaces import NAMESPACE, Namespace
 from heliostat.kube.objects import Object
@@ -79,7 +78,7 @@ def _ref(kind: ResourceType, item: Object) -> Ref:
 
 def _check_empty(namespace: Namespace) -> Plan:
     metadata = namespace.metadata
-    payload = {"namespace": metadata.name, "uid": metadata.uid, "since": version_of(metadata)}
+    payload = {"namespace": metadata.name, "uid": metadata.uid, "since": metadata.revision}
     effect = Effect(CHECK_EMPTY, payload, metadata.uid, "no watch shows anything in it any more")
     return Plan(stages=(Stage("check", (effect,)),), wake_after=LOOK_SOON_SECONDS)
 

@@ -5,7 +5,6 @@ from typing import Any
 
 import msgspec
 
-from heliostat.embedded.controllers.child_names import version_of
 from heliostat.embedded.controllers.namespaces.decision import CHECK_EMPTY, NamespaceView, plan_namespace
 from heliostat.embedded.controllers.survey import discover
 from heliostat.embedded.controllers.views.namespaces import NAMESPACE, NAMESPACES
@@ -105,7 +104,7 @@ class EmptinessCheck:
             listed = await self._list_one(kind, name)
             if listed.items and not self._namespaces.watches(kind):
                 await self._client.request(Call(method="DELETE", path=kind.collection_path(name)))
-            if listed.items or version_of(listed.metadata) < since:
+            if listed.items or listed.metadata.revision < since:
                 is_empty = False
         if is_empty:
             self._namespaces.note_empty(effect.payload["uid"], name)
