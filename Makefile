@@ -10,7 +10,7 @@ UV     := $(shell command -v uv 2>/dev/null || echo $(BIN)/uv)
 export UV_PYTHON_DOWNLOADS = never
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick check format conformance-real conformance-record sim replay e2e soak bench snapshots reference deploy-manifests schemas clean
+.PHONY: help demo test quick check format conformance-real conformance-record sim replay e2e soak bench samples snapshots reference deploy-manifests schemas clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -38,6 +38,7 @@ conformance-real: $(READY) ## compare the embedded server and controllers with r
 	PYTHONPATH=tests:. $(BIN)/python -m conformance real
 	PYTHONPATH=tests:. $(BIN)/python -m conformance controllers real
 	PYTHONPATH=tests:. $(BIN)/python -m conformance operator real
+	PYTHONPATH=tests:. $(BIN)/python -m conformance servers
 
 conformance-record: $(READY) ## keep what a real kube-apiserver and real controllers do again
 	PYTHONPATH=tests:. $(BIN)/python -m conformance record
@@ -62,6 +63,9 @@ soak: $(READY) ## kill the server 500 times in the middle of writes, our process
 bench: $(READY) ## every benchmark; each prints a ratio measured in the same run
 	@missed=; for file in bench/[a-z]*.py; do echo "== $$file"; $(BIN)/python $$file || missed="$$missed $$file"; done; \
 	test -z "$$missed" || { echo "a bar was missed:$$missed"; exit 1; }
+
+samples: $(READY) ## run KubeRay's samples here and write the table of them: make samples SAMPLES=…/ray-operator/config/samples
+	$(BIN)/python tools/run_samples.py $(SAMPLES)
 
 snapshots: $(READY) ## write the examples' snapshots again
 	HELIOSTAT_WRITE_SNAPSHOTS=1 $(BIN)/pytest -q tests/golden/test_examples.py

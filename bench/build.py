@@ -14,8 +14,8 @@ from pathlib import Path
 from heliostat.api.documents import Accepted, accept
 from heliostat.api.raycluster import RayCluster
 from heliostat.api.settings import Settings
-from heliostat.desired.cluster import build_desired
-from heliostat.desired.pods import stamp_worker
+from heliostat.desired.raycluster.cluster import build_desired
+from heliostat.desired.raycluster.pods import stamp_worker
 from heliostat.kube.documents import read_documents
 
 EXAMPLE = Path(__file__).resolve().parents[1] / "examples" / "raycluster-autoscaler.yaml"

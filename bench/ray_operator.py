@@ -34,6 +34,7 @@ MACHINES = 50
 RESYNC_SECONDS = 5  # how often the operator looks at everything, while that is measured
 RESYNC_VARIABLE = "RAYCLUSTER_DEFAULT_REQUEUE_SECONDS_ENV"
 CRDS_SECONDS = 30.0
+FEW = 8  # large clusters: fewer than the operator has workers
 SURPRISE_SECONDS = 1.0  # between small clusters: what their like did to the large one is over by then
 
 
@@ -41,11 +42,13 @@ class Sizes(Struct, frozen=True):
     clusters: int = 200  # of a head and three workers
     steps: tuple[int, ...] = (200, 1_000, 2_000)  # clusters of a head and one worker, so many in all
     large: int = 999  # workers of the cluster that another is made beside
+    crowd: int = 40  # large clusters at once, more than the operator has workers
+    crowd_workers: int = 200  # of each of them
     rounds: int = 10  # of what is done one after the other
     idle_seconds: float = 10.0
 
 
-QUICK = Sizes(clusters=20, steps=(20, 40, 60), large=100, rounds=5, idle_seconds=2.0)
+QUICK = Sizes(clusters=20, steps=(20, 40, 60), large=100, crowd_workers=60, rounds=5, idle_seconds=2.0)
 
 
 class Bar(Struct, frozen=True):
@@ -219,6 +222,36 @@ def beside_a_large_one(target: Target, workers: int, rounds: int) -> Iterator[Ba
     yield Bar(name, undisturbed / floor, 0, "x", counts=False)
 
 
+def among_many_large_ones(target: Target, crowd: int, workers: int) -> Iterator[Bar]:
+    """How long a small cluster waits until the operator begins with it: among more large ones than it has workers, and
+    among a few with as many Pods in all. They are deleted in the middle of their making."""
+    few = _wait_among(target, FEW, workers * crowd // FEW)
+    many = _wait_among(target, crowd, workers)
+    times = f"{many:.2f} s, among {FEW} with as many {few:.2f} s"
+    yield Bar(f"a small cluster among {crowd} of {workers + 1:,} Pods is begun with ({times})", many / few, 3.0, "x")
+
+
+def _wait_among(target: Target, crowd: int, workers: int) -> float:
+    with started(target) as operator:
+        operator.wait_until_quiet()
+        for tree in build_clusters("crowd", crowd, workers):
+            target.call("POST", CLUSTERS, tree)
+        found = [_seconds_until_begun(target, f"small{number}") for number in range(5)]
+        remove_clusters(target)
+    return statistics.median(found)
+
+
+def _seconds_until_begun(target: Target, name: str) -> float:
+    """Its head Service is the first thing that is made for it."""
+    target.call("POST", CLUSTERS, build_cluster(name, 1))
+    begun = time.perf_counter()
+    while True:
+        with suppress(OSError):
+            target.call("GET", f"/api/v1/namespaces/default/services/{name}-head-svc")
+            return time.perf_counter() - begun
+        time.sleep(0.01)
+
+
 class Beside(Struct, frozen=True):
     """Seconds until ready: medians of the small ones, and the large one."""
 
@@ -262,6 +295,7 @@ PARTS: dict[str, Callable[[Target, Sizes], Iterator[Bar]]] = {
     "writes": lambda target, sizes: one_worker(target, sizes.rounds),
     "burst": against_the_floor,
     "beside": lambda target, sizes: beside_a_large_one(target, sizes.large, sizes.rounds),
+    "crowd": lambda target, sizes: among_many_large_ones(target, sizes.crowd, sizes.crowd_workers),
     "growing": lambda target, sizes: growing(target, sizes.steps),
 }
 

@@ -9,8 +9,9 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import redirect_stdout, suppress
+from enum import StrEnum
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, TypeVar
 
 from msgspec import NODEFAULT, structs
 
@@ -25,12 +26,16 @@ from heliostat.operator.flags import SWITCHES, OperatorFlags
 from heliostat.operator.options import OperatorOptions
 from heliostat.operator.program import RayOperator
 from heliostat.operator.rights import NEED_WORDS, RIGHTS
-from heliostat.plan.because import Because, Hold, explain
+from heliostat.plan.because import Because, Hold
+from heliostat.plan.raycronjob import reasons as raycronjob
+from heliostat.plan.rayjob import reasons as rayjob
+from heliostat.plan.rayjob.diagram import describe_phases
 from heliostat.runtime.fence import LeaseFence
 from heliostat.runtime.loop_metrics import LoopMetrics
 from heliostat.runtime.metrics import Description, Registry
 from heliostat.runtime.process_metrics import declare_process_metrics
 
+E = TypeVar("E", bound=StrEnum)
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "reference"
 GENERATED = "<!-- made by tools/generate_reference.py; change the code, then run make reference -->\n"
 
@@ -41,6 +46,7 @@ def build_pages() -> dict[str, str]:
         "commands.md": _join(_commands()),
         "settings.md": _join(_settings()),
         "plan-reasons.md": _join(_reasons()),
+        "rayjob-phases.md": _join(describe_phases()),
         "rights.md": _join(_rights()),
         "metrics.md": _join(_metrics()),
     }
@@ -106,15 +112,25 @@ def _rights() -> Iterator[str]:
 
 def _reasons() -> Iterator[str]:
     yield from ("# Why a plan does what it does", "", "| reason | meaning |", "|---|---|")
-    yield from (f"| `{because}` | {explain(because)} |" for because in Because)
+    words = (*Because, *_new_words(rayjob.Because, Because), *raycronjob.Because)
+    yield from (f"| `{because}` | {because.sentence} |" for because in words)
     yield from (
         "",
-        "## Why a plan waits",
+        "# Why a plan waits",
         "",
-        "Each wait says in its own words what it waits for and what ends it.",
+        "Each wait also says in its own words what it waits for and what ends it.",
         "",
+        "| reason | meaning | what to do | ends by |",
+        "|---|---|---|---|",
     )
-    yield from (f"- `{hold}`" for hold in Hold)
+    for hold in (*Hold, *_new_words(rayjob.Hold, Hold), *_new_words(raycronjob.Hold, rayjob.Hold)):
+        about = hold.about
+        yield f"| `{hold}` | {about.meaning} | {about.fix} | {about.mended_by or 'itself'} |"
+
+
+def _new_words(own: type[E], known: type[StrEnum]) -> Iterator[E]:
+    """The same word may be a reason of several kinds; here it stands once."""
+    return (each for each in own if str(each) not in {str(one) for one in known})
 
 
 def _metrics() -> Iterator[str]:
@@ -137,8 +153,8 @@ def _metrics() -> Iterator[str]:
 
 _METRIC_GROUPS = (
     (
-        "RayClusters",
-        "KubeRay's names, with `--enable-metrics`. There is a series for each cluster, and none for one that is gone.",
+        "RayClusters and RayJobs",
+        "KubeRay's names, with `--enable-metrics`. There is a series for each object, and none for one that is gone.",
         ("kuberay_",),
     ),
     (

@@ -1,4 +1,4 @@
-"""Write the table of facts about Kubernetes' Go types that ``heliostat.embedded.kinds.typed_fields`` reads.
+"""Write the table of facts about Kubernetes' Go types that ``heliostat.embedded.kinds.typed.typed_fields`` reads.
 
 Run ``python tools/generate_typed_fields.py`` (needs Go and a module proxy) after a change of ``SERVED_VERSION``. A
 small Go program asks the published API types by reflection. Out comes what OpenAPI does not tell: which scalars are

@@ -24,7 +24,7 @@ from heliostat.embedded.controllers.nodes.machines import build_machines
 from heliostat.embedded.controllers.nodes.simulation import Simulation
 from heliostat.embedded.controllers.nodes.stages import FAST_STAGES
 from heliostat.embedded.in_process import InProcessTransport
-from heliostat.embedded.server.kind_admission import AdmissionOptions
+from heliostat.embedded.server.admission.kind_admission import AdmissionOptions
 from heliostat.embedded.serving import EmbeddedServer, ServerOptions
 
 async def main():

@@ -12,7 +12,7 @@ import tempfile
 import time
 import urllib.request
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -106,13 +106,13 @@ def _read_samples(text: str) -> Iterator[tuple[str, dict[str, str], float]]:
 
 
 @contextmanager
-def started(target: Target, **variables: str) -> Iterator[Operator]:
-    """``variables`` of its environment. It is ended at the end."""
+def started(target: Target, *, arguments: Sequence[str] = (), **variables: str) -> Iterator[Operator]:
+    """``arguments`` beyond the usual, ``variables`` of its environment. It is ended at the end."""
     with tempfile.TemporaryDirectory() as folder:
         kubeconfig = Path(folder) / "kubeconfig"
         kubeconfig.write_text(json.dumps(_build_kubeconfig(target)))
         process = subprocess.Popen(
-            [*_command(), f"--kubeconfig={kubeconfig}"],
+            [*_command(), f"--kubeconfig={kubeconfig}", *arguments],
             stdout=subprocess.PIPE,
             text=True,
             cwd=ROOT,

@@ -12,9 +12,9 @@ import yaml
 from cli.typed_commands import Commands, example, write
 from heliostat.cli.main import main
 from heliostat.cli.scenes import find_local_operator, is_held
+from heliostat.explain.raycluster.cluster import Presence
 from heliostat.kube.timestamps import parse_timestamp
 from heliostat.local.state import ChildStatus, State, SupervisorStatus
-from heliostat.plan.explain_cluster import Presence
 from heliostat.testing import ApiServer, api_server_in_thread
 
 CONFIG_MAP = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\ndata: {a: '1'}\n"
@@ -156,7 +156,8 @@ class TestGet:
 class TestDelete:
     def test_what_is_not_there(self, run: Commands) -> None:
         code, _out, err = run("delete", "configmap/nothing")
-        assert (code, err) == (1, "heliostat delete: configmap/nothing is not there\n")
+        assert code == 1
+        assert err.startswith("heliostat delete: there is no ConfigMap 'nothing' in namespace default; there are: ")
         assert run("delete", "configmap/nothing", "--ignore-not-found") == (0, "", "")
 
     def test_what_owns_nothing_needs_no_garbage_collector_to_go(self, run: Commands, tmp_path: Path) -> None:
@@ -168,8 +169,9 @@ class TestDelete:
     def test_something_that_stays_is_told_after_the_deadline(self, run: Commands, tmp_path: Path) -> None:
         held = CONFIG_MAP.replace("{name: settings}", "{name: held, finalizers: [example.com/held]}")
         run("apply", "-f", write(tmp_path, held))
-        code, _out, err = run("delete", "configmap/held", "--timeout", "0.2")
+        code, told, err = run("delete", "configmap/held", "--timeout", "0.2")
         assert code == 1
+        assert told.splitlines()[-1] == "configmap/held is being deleted; finalizers: example.com/held"
         assert "is still there after 0.2 s; heliostat explain configmap/held tells what holds it up" in err
         code, out, _err = run("explain", "configmap/held")
         assert code == 1

@@ -80,6 +80,20 @@ class TestValidate:
     def test_quiet_leaves_the_exit_code(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert run(capsys, "validate", "-q", "-f", str(CLUSTER)) == (0, "", "")
 
+    def test_strict_fails_for_a_warning_and_shows_it(self, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+        file = write(tmp_path, CLUSTER.read_text().replace("image:", "imge:", 1))
+        assert run(capsys, "validate", file)[0] == 0
+        code, out, _err = run(capsys, "validate", "--strict", "-q", file)
+        assert code == 1
+        assert "warning: " in out
+        assert run(capsys, "validate", "--strict", str(CLUSTER)) == (0, "", "1 document, no problems\n")
+
+    def test_a_quantity_gets_words_and_no_pattern(self, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+        text = CLUSTER.read_text().replace("memory: 2Gi", "memory: 2GB", 1)
+        _code, out, _err = run(capsys, "validate", write(tmp_path, text))
+        assert "fix: write 2G or 2Gi" in out
+        assert "0-9" not in out
+
     def test_standard_input(self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
         stdin = io.TextIOWrapper(io.BytesIO(CLUSTER.read_bytes()))
         monkeypatch.setattr(sys, "stdin", stdin)
@@ -168,7 +182,7 @@ class TestRender:
         code, out, err = run(capsys, "render", "-f", file)
         assert code == 0
         assert "kind: Pod" not in out
-        assert "note: RayCluster hello: no Pods: spec.suspend is true" in err
+        assert "note: RayCluster hello: no Pods: the cluster is suspended" in err
 
     def test_operator_flags_change_the_objects(self, capsys: pytest.CaptureFixture[str]) -> None:
         _code, out, _err = run(capsys, "render", "-f", str(CLUSTER), "-batch-scheduler", "volcano")
@@ -186,7 +200,7 @@ class TestRender:
 
 class TestPlan:
     def test_from_nothing(self, capsys: pytest.CaptureFixture[str]) -> None:
-        code, out, _err = run(capsys, "plan", "-f", str(CLUSTER))
+        code, out, _err = run(capsys, "plan", "--from-nothing", "-f", str(CLUSTER))
         assert code == 0
         assert "create  Service default/hello-head-svc" in out
         assert "create  Pod default/hello-head-" in out
@@ -204,7 +218,7 @@ class TestPlan:
     def test_plan_and_render_agree_on_the_pods(self, capsys: pytest.CaptureFixture[str]) -> None:
         example = str(EXAMPLES / "raycluster-multihost.yaml")
         _code, rendered, _err = run(capsys, "render", "-f", example, "-o", "json")
-        _code, planned, _err = run(capsys, "plan", "-f", example)
+        _code, planned, _err = run(capsys, "plan", "--from-nothing", "-f", example)
         for tree in json.loads(rendered)["items"]:
             assert f"{tree['kind']} default/{tree['metadata']['name']} " in planned
 
@@ -223,7 +237,7 @@ class TestPlan:
 
     def test_json_has_verbs_and_reasons_and_no_secret(self, capsys: pytest.CaptureFixture[str]) -> None:
         example = str(EXAMPLES / "raycluster-fault-tolerant.yaml")
-        _code, out, _err = run(capsys, "plan", "-f", example, "-o", "json")
+        _code, out, _err = run(capsys, "plan", "--from-nothing", "-f", example, "-o", "json")
         (planned,) = json.loads(out)
         actions = [action for stage in planned["plan"]["stages"] for action in stage["actions"]]
         assert {action["verb"] for action in actions} == {"Create", "Patch"}
@@ -231,7 +245,7 @@ class TestPlan:
 
     def test_a_refused_document_waits_with_the_fix(self, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
         file = write(tmp_path, CLUSTER.read_text().replace("minReplicas: 1", "minReplicas: 9"))
-        code, out, _err = run(capsys, "plan", "-f", file)
+        code, out, _err = run(capsys, "plan", "--from-nothing", "-f", file)
         assert code == 1
         assert "nothing to do" in out
         assert "until " in out
@@ -252,3 +266,18 @@ def test_a_reader_that_stops_early_is_no_error(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(sys, "stdout", Closed())
     assert main(["render", "-f", str(CLUSTER)]) == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "fix"),
+    [("My_Cluster", "rename it, such as my-cluster"), ("-x-", "rename it, such as x"), ("???", "rename it")],
+)
+def test_a_wrong_name_is_answered_with_one_and_without_a_pattern(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, name: str, fix: str
+) -> None:
+    text = CLUSTER.read_text().replace("name: hello", f'name: "{name}"', 1)
+    code, out, _err = run(capsys, "validate", write(tmp_path, text))
+    assert code == 1
+    assert f"fix: {fix}\n" in out
+    assert "regex" not in out
+    assert "[a-z0-9]" not in out

@@ -71,8 +71,8 @@ class TestExec:
 
     def test_a_command_that_is_not_there(self, served: NodeServer) -> None:
         ended = execute(served, "p", "--", "no-such-program")
-        assert ended.returncode == 126
-        assert b'"no-such-program": executable file not found' in ended.stderr
+        assert ended.returncode == 127
+        assert ended.stderr == b'heliostat exec: exec: "no-such-program": executable file not found in $PATH\n'
         assert b"Traceback" not in ended.stderr
 
     def test_a_terminal_is_one_on_the_other_side_too(self, served: NodeServer) -> None:
@@ -135,6 +135,11 @@ class TestExec:
 
 
 class TestLogs:
+    def test_without_a_run_before_there_is_no_earlier_log(self, run: Commands) -> None:
+        code, _out, err = run("logs", "-p", "raycluster", "demo", "-c", "autoscaler")
+        told = "Pod demo-head-x has had no run before this one, so there is no earlier log"
+        assert (code, told in err) == (1, True), err
+
     def test_of_a_pod(self, run: Commands) -> None:
         assert run("logs", "p") == (0, "p/a\n", "")
 

@@ -79,6 +79,30 @@ def test_the_last_state_of_one_is_printed_with_the_time_it_went(without_server: 
     assert without_server("get", "pod", "--all", "-o", "name")[1] == "pod/demo-head (gone at 1970-01-01T00:00:50Z)\n"
 
 
+def test_a_pod_that_was_deleted_while_it_ran_is_not_told_as_failed(without_server: Commands, tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "history" / LEDGER)
+    for name, before in (("worked", "Running"), ("broke", "Failed"), ("done", "Succeeded")):
+        key = Key("pods", "default", name)
+        tree = build_object("Pod", name, before)
+        going = tree | {"metadata": tree["metadata"] | {"deletionTimestamp": "1970-01-01T00:00:40Z"}}
+        last = going | {"status": {"phase": "Failed" if before == "Running" else before}}
+        with ledger.writing("pods", 2):
+            for moment, version in ((10.0, tree), (40.0, going)):
+                ledger.note(Version(key, name, msgspec.json.encode(version)), moment)
+            ledger.end(Version(key, name, msgspec.json.encode(last)), 70.0)
+    ledger.close()
+    _code, out, _err = without_server("get", "--all", "pods")
+    states = {
+        row.split()[0]: row[row.index("  ") :].split("  1970")[0].strip() for row in out.splitlines() if "/" in row
+    }
+    assert states == {
+        "pod/worked": "Running, then deleted",
+        "pod/broke": "Failed, then deleted",
+        "pod/done": "Succeeded, then deleted",
+        "pod/demo-head": "Failed",
+    }
+
+
 def test_explain_tells_when_it_became_what(without_server: Commands) -> None:
     code, out, _err = without_server("explain", "pod/demo-head")
     assert (code, out.splitlines()) == (

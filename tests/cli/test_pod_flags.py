@@ -5,7 +5,7 @@ import argparse
 import pytest
 
 from heliostat.cli.local_nodes import add_local_node_flags, build_local_node_flags, parse_ports
-from heliostat.embedded.node.choices import DEFAULT_PORTS
+from heliostat.embedded.node.isolating.choices import DEFAULT_PORTS
 
 
 def parse(*arguments: str) -> argparse.Namespace:

@@ -6,6 +6,7 @@ real       compare our server with a real one, live, on the kept sequences and o
 kubectl    run the kubectl script on ours, or with --record on the real one to keep its output
 controllers   the same three (record, recorded, real) for scenarios of controllers and the scheduler
 operator   the RayCluster cases recorded from KubeRay, through the operator on a real control plane
+servers    the operator on real servers that stream lists, and on ones that do not
 """
 
 import argparse
@@ -161,7 +162,13 @@ def main() -> int:
     operator = commands.add_parser("operator", help="recorded RayCluster cases through the operator")
     operator.add_argument("what", choices=("real",))
     operator.add_argument("names", nargs="*", help="of folders, cases (fuzz/vc001) or flows; all by default")
+    servers = commands.add_parser("servers", help="the operator on servers that stream lists, and on ones that do not")
+    servers.add_argument("names", nargs="*", help="of servers: usual, no-watch-list, oldest; all by default")
     chosen = parser.parse_args()
+    if chosen.command == "servers":
+        from conformance.operator.servers import run_servers
+
+        return run_servers(chosen.names)
     if chosen.command == "operator":
         return run_operator(chosen.names)
     if chosen.command == "controllers":

@@ -14,7 +14,7 @@ from conformance.over_http import HttpTarget
 from conformance.recording import Reply, decode_body
 from conformance.targets import Sent, WatchReader
 from heliostat.embedded.access.users import MASTERS, User
-from heliostat.embedded.server.kind_admission import AdmissionOptions
+from heliostat.embedded.server.admission.kind_admission import AdmissionOptions
 from heliostat.embedded.server.messages import Answer, Request, Response, Stream
 from heliostat.embedded.serving import ServerOptions
 from heliostat.kube.hidden import Hidden

@@ -5,8 +5,8 @@ from typing import Any
 from heliostat.api.documents import Accepted, accept
 from heliostat.api.raycluster import RayCluster
 from heliostat.api.settings import Settings, default_gates
-from heliostat.desired.cluster import build_desired
-from heliostat.desired.model import DesiredCluster
+from heliostat.desired.raycluster.cluster import build_desired
+from heliostat.desired.raycluster.model import DesiredCluster
 from heliostat.kube.jsontree import copy_tree, merge_patch
 
 UID = "11111111-2222-3333-4444-555555555555"

@@ -6,14 +6,14 @@ import pytest
 
 from desired.clusters import desired, gates, make_cluster
 from heliostat.api.settings import Settings
-from heliostat.desired.model import Impossible
-from heliostat.desired.mtls import build_leaf_certificates
 from heliostat.desired.ports import is_serving_port
-from heliostat.desired.redis_cleanup import build_redis_cleanup_job
+from heliostat.desired.raycluster.mtls import build_leaf_certificates
+from heliostat.desired.raycluster.redis_cleanup import build_redis_cleanup_job
+from heliostat.desired.slots import Impossible
+from heliostat.kube.lookups import JOB
 from heliostat.kube.plan import Random
 from heliostat.kube.selector_text import parse_selector
 from heliostat.operator.kinds import kinds_around
-from heliostat.plan.observed import JOB
 
 
 class TestHeadService:

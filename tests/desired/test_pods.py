@@ -6,8 +6,8 @@ import pytest
 
 from desired.clusters import UID, desired, env_of, gates
 from heliostat.api.settings import Settings
-from heliostat.desired.model import DesiredCluster
-from heliostat.desired.pods import stamp_head, stamp_worker
+from heliostat.desired.raycluster.model import DesiredCluster
+from heliostat.desired.raycluster.pods import stamp_head, stamp_worker
 
 AUTOSCALING = {"enableInTreeAutoscaling": True}
 
@@ -425,7 +425,7 @@ def test_a_metrics_port_is_added_unless_one_has_that_name() -> None:
 
 def test_building_never_changes_the_cluster() -> None:
     from desired.clusters import make_cluster
-    from heliostat.desired.cluster import build_desired
+    from heliostat.desired.raycluster.cluster import build_desired
 
     settings = gates(RayClusterMTLS=True, RayClusterHistoryServer=True)
     options = {"collectorOptions": {"image": "c"}}

@@ -7,7 +7,8 @@ import pytest
 
 from desired.clusters import desired, gates
 from heliostat.api.settings import Settings
-from heliostat.desired.model import DesiredCluster, Impossible
+from heliostat.desired.raycluster.model import DesiredCluster
+from heliostat.desired.slots import Impossible
 
 GANG = {"labels": {"ray.io/gang-scheduling-enabled": "true"}}
 REQUESTS = {"resources": {"requests": {"cpu": "1", "memory": "1Gi"}}}

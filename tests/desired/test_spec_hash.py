@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from desired.clusters import make_cluster
 from heliostat.api.raycluster import RayClusterSpec
-from heliostat.desired.spec_hash import HALF, hash_spec, project_spec
+from heliostat.desired.raycluster.spec_hash import HALF, hash_spec, project_spec
 
 
 def hash_of(**parts: Any) -> str:

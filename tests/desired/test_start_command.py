@@ -6,13 +6,13 @@ import pytest
 
 from desired.clusters import desired, env_of
 from heliostat.api.settings import Settings
-from heliostat.desired.resources import (
+from heliostat.desired.raycluster.resources import (
     apply_group_labels,
     apply_group_resources,
     complete_resource_params,
     is_gpu,
 )
-from heliostat.desired.start_command import format_ray_start
+from heliostat.desired.raycluster.start_command import format_ray_start
 
 ULIMIT = "ulimit -n ${RAY_START_ULIMIT_OPEN_FILES:-65536}; "
 

@@ -46,12 +46,12 @@ def build_wheel(directory: Path) -> Path:
     return wheel
 
 
-def install_wheel(wheel: Path, directory: Path, extra: str = "") -> Installed:
+def install_wheel(wheel: Path, directory: Path, extra: str = "", interpreter: str = sys.executable) -> Installed:
     """The wheel says what it needs; the lock says only which versions."""
     environment, locked = directory / "environment", directory / "locked.txt"
     extras = ("--all-extras",) if extra else ()
     _uv("export", "--frozen", "--quiet", "--no-dev", "--no-emit-project", "--no-hashes", *extras, f"-o{locked}")
-    _uv("venv", "--quiet", f"--python={sys.executable}", str(environment))
+    _uv("venv", "--quiet", f"--python={interpreter}", str(environment))
     wanted = f"heliostat[{extra}] @ {wheel.as_uri()}" if extra else str(wheel)
     python = f"--python={environment / 'bin' / 'python'}"
     _uv("pip", "install", "--quiet", "--compile-bytecode", python, f"--constraint={locked}", wanted)

@@ -14,7 +14,7 @@ USER = "keeper"  # besides the user without a name; of the closed one
 SECRET = {"secretKeyRef": {"name": "redis-password", "key": "password"}}
 GCS_OPTIONS = {"redisAddress": f"{CLOSED}:6379", "redisPassword": {"valueFrom": SECRET}}
 
-_START = ("redis-server", "--protected-mode", "no")
+_START = ("redis-server",)  # nothing about protected mode: the image has none
 _LOCK = ("--requirepass", "$(PASSWORD)", "--user", USER, "on", ">$(PASSWORD)", "~*", "&*", "+@all")
 
 

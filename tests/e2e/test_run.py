@@ -1,6 +1,9 @@
 """``heliostat run`` with real Ray: from nothing to a result, and its exit code."""
 
+import hashlib
+import os
 import re
+import urllib.request
 from pathlib import Path
 
 from e2e.local_machine import EXAMPLES, LocalMachine, local_machine, needs_local_machine, wait_for
@@ -21,6 +24,21 @@ def test_a_program_runs_on_the_nodes_of_a_cluster_to_its_result(tmp_path: Path) 
         assert not machine.state.is_locked()
 
 
+def test_a_working_directory_of_50_megabytes_is_sent_along(tmp_path: Path) -> None:
+    """Noise, which does not get smaller when it is packed."""
+    program, size = tmp_path / "program", 50 * 1024 * 1024
+    program.mkdir()
+    noise = os.urandom(size)
+    (program / "noise.bin").write_bytes(noise)
+    (program / "look.py").write_text(
+        "import hashlib, pathlib\nprint(hashlib.sha256(pathlib.Path('noise.bin').read_bytes()).hexdigest())\n"
+    )
+    with local_machine(tmp_path / "state") as machine:
+        result = machine.heliostat("run", CLUSTER, "--ephemeral", f"--working-dir={program}", "--", "python", "look.py")
+        assert result.returncode == 0, result.stderr + result.stdout
+        assert hashlib.sha256(noise).hexdigest() in result.stdout
+
+
 def test_the_whole_life_of_a_cluster_that_stays(tmp_path: Path) -> None:
     """Its exit codes, scaling, commands inside, ports from outside, and deletion without traces: one start of Ray."""
     program = tmp_path / "program"
@@ -32,6 +50,7 @@ def test_the_whole_life_of_a_cluster_that_stays(tmp_path: Path) -> None:
         assert "so far" in failed.stdout, failed.stderr + failed.stdout + machine.logs()
         assert failed.returncode == 7
         _commands_inside(machine)
+        _look_at_dashboard(machine)
         _scale(machine)
         _delete(machine)
 
@@ -45,6 +64,15 @@ def _commands_inside(machine: LocalMachine) -> None:
     assert "Ray runtime started" in machine.kubectl("logs", head)
     proxied = "/api/v1/namespaces/default/services/hello-head-svc:dashboard/proxy/api/version"
     assert '"ray_version"' in machine.kubectl("get", "--raw", proxied)
+
+
+def _look_at_dashboard(machine: LocalMachine) -> None:
+    """run has left one open, because the cluster stays."""
+    shown = machine.heliostat("dashboard", "hello")
+    address = re.findall(r"http://127\.0\.0\.1:\d+", shown.stdout)
+    assert len(address) == 1, shown.stdout + shown.stderr
+    with urllib.request.urlopen(f"{address[0]}/api/version", timeout=30) as answer:  # noqa: S310  our own address
+        assert b'"ray_version"' in answer.read()
 
 
 def _scale(machine: LocalMachine) -> None:
@@ -63,3 +91,39 @@ def _delete(machine: LocalMachine) -> None:
     machine.kubectl("delete", "raycluster", "hello", "--timeout=60s")
     wait_for(lambda: machine.kubectl("get", "pods", "-o", "name") == "", 60)
     wait_for(lambda: not list((machine.state.node / "pods").iterdir()), 30)
+
+
+def test_a_cluster_that_cannot_become_ready_is_told_before_it_is_taken_down(tmp_path: Path) -> None:
+    """Long before its time is over. No Ray is started: neither image nor program are there."""
+    nobody = tmp_path / "nobody.yaml"
+    nobody.write_text(Path(CLUSTER).read_text().replace("rayproject/ray:", "example.com/nobody:"))
+    missing = tmp_path / "missing.yaml"
+    missing.write_text(OWN_COMMAND)
+    with local_machine(tmp_path / "state") as machine:
+        assert machine.heliostat("up", "--ephemeral").returncode == 0
+        ended = machine.heliostat("run", str(nobody), "--timeout=1000", "--", "true")
+        assert ended.returncode == 1
+        assert "1. Pod hello-head-" in ended.stderr
+        assert "fix: add the lines that the message names to that images.toml" in ended.stderr
+        assert "heliostat run: RayCluster hello cannot become ready" in ended.stderr
+        ended = machine.heliostat("run", str(missing), "--timeout=1000", "--keep-on-failure")
+        assert ended.returncode == 1
+        assert "no-such-program" in ended.stderr
+        assert "everything is left up (--keep-on-failure)" in ended.stderr
+        assert machine.kubectl("get", "raycluster", "-o", "name").split() == ["raycluster.ray.io/missing"]
+
+
+OWN_COMMAND = """
+apiVersion: ray.io/v1
+kind: RayCluster
+metadata:
+  name: missing
+  annotations: {ray.io/overwrite-container-cmd: "true"}
+spec:
+  headGroupSpec:
+    rayStartParams: {}
+    template:
+      spec:
+        containers:
+          - {name: ray-head, image: "rayproject/ray:2.60.0", command: [no-such-program]}
+"""

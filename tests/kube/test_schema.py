@@ -255,8 +255,8 @@ def test_nesting_far_beyond_the_recursion_limit_is_walked() -> None:
     assert list(check(tree, schema)) == []
 
 
-def test_a_pattern_that_only_go_understands_matches_everything() -> None:
-    assert list(check("x", {"type": "string", "pattern": r"^\p{Greek}+$"})) == []
+def test_a_pattern_that_nobody_understands_matches_everything() -> None:
+    assert list(check("x", {"type": "string", "pattern": r"^(?=a)b$"})) == []
 
 
 def test_warnings_alone_are_no_errors() -> None:

@@ -8,7 +8,7 @@ import asyncio
 import sys
 from pathlib import Path
 
-from heliostat.embedded.node.sandbox import SandboxSpec, start_sandbox
+from heliostat.embedded.node.isolating.sandbox import SandboxSpec, start_sandbox
 from heliostat.embedded.node.shim import identity, syscalls
 from heliostat.embedded.node.shim.protocol import Mount, Order
 

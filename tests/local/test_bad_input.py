@@ -13,12 +13,12 @@ import pytest
 
 from embedded.node.node_world import NodeWorld, Tree, is_phase, node_world, processes_of, shell, state
 from embedded.node.pod_shapes import build_pod, situation
-from heliostat.embedded.node.sandbox import SandboxError
+from heliostat.embedded.node.isolating.sandbox import SandboxError
 from heliostat.embedded.node.statuses import Place, build_status
 from heliostat.embedded.node.step_reports import find_troubles
+from heliostat.explain.explanation import format_explanation
+from heliostat.explain.objects import explain_object
 from heliostat.kube.plan import Effect
-from heliostat.plan.explain_objects import explain_object
-from heliostat.plan.explanation import format_explanation
 from heliostat.runtime.outcome import Failure, Outcome
 from local.small_disk import fill, small_disk
 
@@ -153,9 +153,9 @@ def _is_backing_off(pod: Tree) -> bool:
 FORBIDDEN = """
 import asyncio, sys
 from pathlib import Path
-from heliostat.embedded.node.sandbox import SandboxError, SandboxSpec, start_sandbox
+from heliostat.embedded.node.isolating.sandbox import SandboxError, SandboxSpec, start_sandbox
 from heliostat.embedded.node.shim import syscalls
-from heliostat.embedded.node.shim_template import ShimTemplate
+from heliostat.embedded.node.isolating.shim_template import ShimTemplate
 
 syscalls.unshare(syscalls.NEW_USERS)
 Path("/proc/self/setgroups").write_text("deny")

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from heliostat.cli.local_images import add_image_flags, build_image_flags
-from heliostat.embedded.node.image_environments import own_python, plan_build, provide_image
-from heliostat.embedded.node.images import UnknownImageError, find_image
+from heliostat.embedded.node.imaging.image_environments import own_python, plan_build, provide_image
+from heliostat.embedded.node.imaging.images import UnknownImageError, find_image
 from heliostat.local.images import default_cache, load_images
 
 OWN = own_python()
@@ -45,7 +45,7 @@ def test_a_tag_leads_to_the_ray_that_it_names(tmp_path: Path, name: str, title: 
     assert (order.title if order is not None else "") == title
     if order is not None:
         version = title.split()[1]
-        assert order.requirements == (f"ray[default]=={version}",)
+        assert order.requirements == (f"ray[default,serve]=={version}",)
         assert order.place.parent == tmp_path
 
 

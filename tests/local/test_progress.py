@@ -1,11 +1,9 @@
-"""What a person sees while a cluster starts: each Pod with its reason, and nothing twice where lines stay."""
+"""How far a cluster is, in lines for a person: each Pod with its reason."""
 
-import io
 from typing import Any
 
 from heliostat.kube.image_versions import VERSION_MATCHES
-from heliostat.local.progress import ClusterView, is_cluster_ready, view_cluster
-from heliostat.local.view import ProgressView
+from heliostat.local.progress import is_cluster_ready, view_cluster
 
 Tree = dict[str, Any]
 
@@ -58,25 +56,15 @@ def test_a_failure_of_the_operator_is_shown() -> None:
     assert "    FailedCreateHeadPod: exceeded quota" in view_cluster(cluster(conditions=[failure]), []).lines
 
 
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
+def test_pods_of_the_same_file_are_shown_below_those_of_the_cluster() -> None:
+    crashes = {"reason": "CrashLoopBackOff", "message": "back-off 10s"}
+    view = view_cluster(cluster(), [pod("head", "Running", ready=True)], [pod("redis", waiting=crashes)])
+    assert view.lines == (
+        "… RayCluster demo: starting, 1 of 1 Ray nodes ready",
+        "  ✓ head: ready",
+        "  … redis: CrashLoopBackOff: container ray: back-off 10s",
+    )
 
 
-def test_on_a_terminal_lines_are_written_over() -> None:
-    out = Terminal()
-    view = ProgressView(out)
-    view.show(ClusterView(False, ("one", "two")))
-    view.show(ClusterView(True, ("one", "done")))
-    assert out.getvalue() == "one\ntwo\n\x1b[2F\x1b[0Jone\ndone\n"
-    view.done()
-    view.note("after")
-    assert out.getvalue().endswith("done\nafter\n")
-
-
-def test_elsewhere_only_new_lines_are_written() -> None:
-    out = io.StringIO()
-    view = ProgressView(out)
-    view.show(ClusterView(False, ("one", "two")))
-    view.show(ClusterView(True, ("one", "done")))
-    assert out.getvalue() == "one\ntwo\ndone\n"
+def test_a_pod_that_has_failed_is_not_shown_as_done() -> None:
+    assert view_cluster(cluster(), [pod("head", "Failed")]).lines[-1] == "  ✗ head: failed"

@@ -74,10 +74,27 @@ def test_a_pod_has_its_own_processes_names_ids_and_address(user: Unprivileged) -
     assert int(processes) < 10
 
 
+def test_a_pod_is_nicer_than_the_control_plane_where_no_groups_can_weigh_them(user: Unprivileged) -> None:
+    user.await_pod("alone", is_running)
+    assert user.inside("alone", "nice") == "5"
+    status = State(user.state).read_status()
+    assert status is not None
+    assert {os.getpriority(os.PRIO_PROCESS, child.pid) for child in status.children} == {0}
+
+
 @pytest.mark.parametrize("place", ["/made-by-alone", "/srv/file", "/etc/heliostat-file", f"{SHARED}/file"])
 def test_what_a_pod_writes_is_kept_aside(user: Unprivileged, place: str) -> None:
     assert user.inside("alone", f"echo aside > {place} && cat {place}") == "aside"
     assert not Path(place).exists()
+
+
+def test_an_image_has_the_home_that_it_brings_for_whoever_the_container_is(user: Unprivileged) -> None:
+    sleep = {"name": "c", "image": "rayproject/ray:2.52.0", "command": ["/bin/sh", "-c", "exec sleep 1000"]}
+    spec = {"securityContext": {"runAsUser": 1000}, "terminationGracePeriodSeconds": 1, "containers": [sleep]}
+    user.create({"kind": "Pod", "metadata": {"name": "ray"}, "spec": spec})
+    user.await_pod("ray", is_running)
+    said = user.inside("ray", "cd && pwd && touch file && ls && bash -lc 'command -v ray | wc -l'")
+    assert said.splitlines() == ["/home/ray", "file", "1"]
 
 
 def test_a_pod_does_not_reach_beyond_itself(user: Unprivileged) -> None:

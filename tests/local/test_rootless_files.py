@@ -59,7 +59,7 @@ def test_a_place_of_too_many_entries_stays_whole(tmp_path: Path, most: int, piec
 
 CLOSE_AND_REMOVE = """
 from pathlib import Path
-from heliostat.embedded.node.removal import remove_tree
+from heliostat.embedded.node.storage.removal import remove_tree
 closed = Path("tree/closed")
 (closed / "inner").mkdir(parents=True)
 closed.chmod(0o000)

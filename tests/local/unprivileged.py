@@ -28,6 +28,7 @@ USER = 12345
 SECONDS = 90.0
 _HOMES = "heliostat-user-"
 _PR_SET_DUMPABLE = 4
+_TO_PACKAGES = ("SSL_CERT_FILE", "PIP_CERT", "PIP_INDEX_URL", "UV_DEFAULT_INDEX")  # variables that say the way
 Tree = dict[str, Any]
 
 HELIOSTAT = (sys.executable, "-m", "heliostat.cli")
@@ -55,7 +56,7 @@ class Unprivileged(Struct, frozen=True):
         return [sys.executable, str(Path(__file__)), *flags, "--", *arguments]
 
     def environment(self) -> Mapping[str, str]:
-        kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
+        kept = {name: os.environ[name] for name in ("PATH", "LANG", *_TO_PACKAGES) if name in os.environ}
         return {**kept, "HOME": str(self.home), "HELIOSTAT_STATE": str(self.state)}
 
     def run(self, *arguments: str, seconds: float = 120.0) -> "subprocess.CompletedProcess[str]":
@@ -89,6 +90,8 @@ class Unprivileged(Struct, frozen=True):
         assert said.endswith("created\n"), said
 
     def inside(self, pod: str, script: str) -> str:
+        """Once it runs: no test may count on another one to have waited."""
+        self.await_pod(pod, lambda tree: tree["status"].get("phase") == "Running")
         return self.kubectl("exec", pod, "--", "/bin/sh", "-c", script).strip()
 
     def pod(self, name: str) -> Tree:

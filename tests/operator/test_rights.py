@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from heliostat.api.settings import Settings, default_gates
-from heliostat.desired.context import build_context
-from heliostat.desired.rbac import build_role
+from heliostat.desired.raycluster.context import build_context
+from heliostat.desired.raycluster.rbac import build_role
 from heliostat.operator.kinds import RAY_CLUSTER, kinds_around
 from heliostat.operator.rights import NEED_WORDS, RIGHTS, Need, build_rules, covers, needs_of, rights_for
 from heliostat.operator.used_rights import Use, list_ungranted, list_unused, read_use
@@ -24,6 +24,7 @@ EVERYTHING = (
     settings(),
     settings("GCSFaultToleranceEmbeddedStorage", "RayClusterNetworkPolicy", "RayClusterMTLS", openshift_route=True),
     settings("KubernetesWAS"),
+    settings("RayCronJob"),
     settings(batch_scheduler="volcano"),
     settings(batch_scheduler="scheduler-plugins"),
 )
@@ -38,7 +39,8 @@ def test_whatever_is_watched_may_be_read(chosen: Settings) -> None:
 
 
 def test_every_need_comes_up_with_some_settings() -> None:
-    assert frozenset[Need]().union(*map(needs_of, EVERYTHING)) == frozenset(Need)
+    found = frozenset[Need]().union(*map(needs_of, EVERYTHING), needs_of(Settings(), uses_proxy=True))
+    assert found == frozenset(Need)
     assert set(NEED_WORDS) == set(Need)
 
 
@@ -65,11 +67,11 @@ def test_owners_may_be_blocked() -> None:
 @pytest.mark.parametrize(
     "use",
     [
-        Use("delete", "ray.io", "rayclusters"),
+        Use("create", "ray.io", "raycronjobs"),
         Use("deletecollection", "", "pods"),
         Use("create", "", "nodes"),
         Use("update", "ray.io", "rayclusters", "status"),
-        Use("patch", "", "services"),
+        Use("delete", "", "secrets"),
         Use("get", "apps", "pods"),
     ],
     ids=str,

@@ -1,12 +1,14 @@
 """One watch for all namespaces, or one for each that was named; and kinds that can be done without."""
 
 import asyncio
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from heliostat.kube.objects import Key, Metadata
 from heliostat.operator.kinds import RAY_CLUSTERS, WholeObject
-from heliostat.operator.scope import cache_dispensable, cache_needed
+from heliostat.operator.scope import Scoped, cache_dispensable, cache_needed
 from heliostat.runtime.cache import CacheWriter
 from heliostat.runtime.caches import Caches
 
@@ -53,3 +55,14 @@ def test_nobody_waits_for_a_refused_kind_that_can_be_done_without() -> None:
         assert dispensable.refused == ""
 
     asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("cache_some", [cache_needed, cache_dispensable])
+def test_what_the_server_refuses_to_show_is_unknown_and_no_write_has_to_be_seen_in_it(
+    cache_some: Callable[..., Scoped[Any]],
+) -> None:
+    caches = Caches()
+    (cache,) = cache_some(caches, RAY_CLUSTERS, ())
+    assert not caches.is_unknown(cache)
+    CacheWriter(cache).refuse("rayclusters is forbidden")
+    assert caches.is_unknown(cache)

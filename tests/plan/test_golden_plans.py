@@ -17,7 +17,7 @@ from heliostat.api.documents import Accepted, Refused, accept, is_ray_document
 from heliostat.kube.documents import read_documents
 from heliostat.kube.jsontree import merge_patch
 from heliostat.kube.plan import Plan
-from heliostat.plan.from_nothing import describe_random
+from heliostat.plan.raycluster.from_nothing import describe_random
 from heliostat.plan.render import place
 from plan import worlds
 from plan.worlds import Tree, World, apply_plan, creates, deletes, plan_world, run, settle

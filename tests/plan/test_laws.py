@@ -13,13 +13,15 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from heliostat.api.settings import Settings
-from heliostat.desired.cluster import build_desired
+from heliostat.desired.raycluster.cluster import build_desired
+from heliostat.kube.facts import UNKNOWN
+from heliostat.kube.lookups import KINDS, kind_name
 from heliostat.kube.owners import controller_of
 from heliostat.kube.plan import Plan, Random
 from heliostat.kube.timestamps import format_timestamp
 from heliostat.plan.because import Because
-from heliostat.plan.observed import KINDS, UNKNOWN, ObservedCluster, kind_name
-from heliostat.plan.pod_health import why_unhealthy
+from heliostat.plan.raycluster.observed import ObservedCluster
+from heliostat.plan.raycluster.pod_health import why_unhealthy
 from heliostat.plan.table import format_plan
 from plan.worlds import (
     NAME,
@@ -183,6 +185,19 @@ def test_applied_plans_come_to_rest_and_stay_there(case: tuple[World, Settings])
     assert plan_world(settle(rested), options).is_empty
     if not world.cluster["metadata"].get("deletionTimestamp"):  # there is a deadline for deletions
         assert plan_world(rested.after(3600), options).is_empty
+
+
+@given(disturbed(), st.data())
+@LAW
+def test_a_plan_wakes_its_cluster_later_or_not_at_all(case: tuple[World, Settings], data: st.DataObject) -> None:
+    """A moment that has passed would have the cluster looked at without end."""
+    world, options = case
+    for pod in world.pods():
+        if data.draw(st.booleans(), label="is leaving"):
+            moment = format_timestamp(NOW + data.draw(st.integers(-400, 100), label="until"))
+            world = world.edit_pod(pod["metadata"]["name"], {"metadata": {"deletionTimestamp": moment}})
+    wake_after = plan_world(world, options).wake_after
+    assert wake_after is None or wake_after > 0
 
 
 @given(trees(), operator_settings())

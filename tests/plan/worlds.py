@@ -1,8 +1,6 @@
 """A world of Kubernetes objects for planner tests: plans are made from it and carried out on it, in memory.
 
-``apply_plan`` does what an API server would: gives UIDs and versions, checks that deletes and patches name what is
-there, and merges patches. ``settle`` does what nodes and cert-manager would: Pods run, certificates are issued, what is
-deleted goes. Nothing here decides anything.
+Plans are carried out by ``heliostat.plan.imagined``, as ``render`` does it. Nothing here decides anything.
 """
 
 from collections.abc import Callable, Iterable
@@ -13,13 +11,18 @@ from msgspec import Struct, structs
 from heliostat.api.documents import Accepted, accept
 from heliostat.api.settings import Settings, default_gates
 from heliostat.api.validation import cluster_problems, refusal
-from heliostat.desired.cluster import build_desired
+from heliostat.desired.raycluster.cluster import build_desired
+from heliostat.kube.facts import UNKNOWN
 from heliostat.kube.jsontree import copy_tree, merge_patch
-from heliostat.kube.plan import Create, Delete, Patch, Plan, WriteStatus
+from heliostat.kube.lookups import ListedObjects, Objects
+from heliostat.kube.plan import Create, Delete, Patch, Plan, Ref
 from heliostat.kube.timestamps import format_timestamp
-from heliostat.plan.cluster import plan_cluster
-from heliostat.plan.observed import UNKNOWN, Facts, ListedObjects, Objects, ObservedCluster, observe_objects
+from heliostat.plan.imagined import ImaginedWorld
 from heliostat.plan.own_conditions import OWN_CONDITIONS
+from heliostat.plan.raycluster.cluster import plan_cluster
+from heliostat.plan.raycluster.observed import ObservedCluster, observe_objects
+from heliostat.plan.raycluster.remembered import Remembered
+from heliostat.plan.raycluster.situation import Situation
 
 Tree = dict[str, Any]
 
@@ -171,13 +174,13 @@ def unread(objects: Objects, *kinds: str) -> ListedObjects:
     return ListedObjects(objects.kinds | dict.fromkeys(kinds, UNKNOWN))
 
 
-def plan_world(world: World, settings: Settings | None = None, facts: Facts | None = None) -> Plan:
+def plan_world(world: World, settings: Settings | None = None, remembered: Remembered | None = None) -> Plan:
     """As the operator does it: look, judge, build, plan."""
-    return plan_observed(observe(world), settings, facts, world.now)
+    return plan_observed(observe(world), settings, remembered, world.now)
 
 
 def plan_observed(
-    observed: ObservedCluster, settings: Settings | None = None, facts: Facts | None = None, now: float = NOW
+    observed: ObservedCluster, settings: Settings | None = None, remembered: Remembered | None = None, now: float = NOW
 ) -> Plan:
     settings = settings or Settings()
     cluster = observed.cluster
@@ -185,149 +188,54 @@ def plan_observed(
     refused = refusal(problems)
     desired = build_desired(cluster, settings) if refused is None else None
     warnings = tuple(problem for problem in problems if problem.severity == "warning")
-    return plan_cluster(observed, desired, settings, facts or Facts(), now, refusal=refused, warnings=warnings)
+    return plan_cluster(
+        Situation(
+            observed=observed,
+            desired=desired,
+            settings=settings,
+            remembered=remembered or Remembered(),
+            now=now,
+            refusal=refused,
+            warnings=warnings,
+        )
+    )
 
 
 def apply_plan(world: World, plan: Plan, *, grace: bool = False) -> World:
     """Every action in order. With ``grace`` a deleted Pod stays, terminating; otherwise it is gone at once."""
-    for action in plan.actions():
-        match action:
-            case Create():
-                if _find(world, action.object) is None:
-                    world = _store(world, action.object)
-            case Delete():
-                world = _delete(world, action, grace=grace)
-            case Patch():
-                world = _patch(world, action)
-            case WriteStatus():
-                world = _write_status(world, action)
-            case _:
-                raise AssertionError(action)
-    return world
-
-
-def _find(world: World, tree: Tree) -> Tree | None:
-    key = _key(tree)
-    return next((found for found in world.objects if _key(found) == key), None)
-
-
-def _key(tree: Tree) -> tuple[str, str, str, str]:
-    metadata = tree["metadata"]
-    return tree["apiVersion"].split("/")[0], tree["kind"], metadata["namespace"], metadata["name"]
-
-
-def _store(world: World, tree: Tree) -> World:
-    version = world.version + 1
-    tree = copy_tree(tree)
-    given = {
-        "namespace": NAMESPACE,
-        "uid": f"uid-{version}",
-        "generation": 1,
-        "creationTimestamp": format_timestamp(world.now),
-    }
-    tree["metadata"] = {**given, **tree["metadata"], "resourceVersion": str(version)}
-    if tree["kind"] == "Service":
-        tree["spec"] = _default_service(tree["spec"], version)
-    return structs.replace(world, objects=(*world.objects, tree), version=version)
-
-
-def _default_service(spec: Tree, number: int) -> Tree:
-    ports = [{"targetPort": port["port"], "protocol": "TCP", **port} for port in spec.get("ports", [])]
-    if spec.get("type") in ("NodePort", "LoadBalancer"):
-        ports = [{"nodePort": 30000 + index, **port} for index, port in enumerate(ports)]
-    return {"clusterIP": f"10.96.0.{number % 250}", "type": "ClusterIP", **spec, "ports": ports}
-
-
-def _delete(world: World, action: Delete, *, grace: bool) -> World:
-    assert action.uid in {tree["metadata"]["uid"] for tree in world.objects}, action
-
-    def change(tree: Tree) -> Tree | None:
-        if tree["metadata"]["uid"] != action.uid:
-            return tree
-        if not grace and not tree["metadata"].get("finalizers"):
-            return None
-        leaving: Tree = merge_patch(tree, {"metadata": {"deletionTimestamp": format_timestamp(world.now + 30)}})
-        return leaving
-
-    return world.edit_objects(change)
-
-
-def _patch(world: World, action: Patch) -> World:
-    if action.ref.kind == "RayCluster":
-        assert action.resource_version == world.cluster["metadata"]["resourceVersion"]
-        patched = merge_patch(world.cluster, action.changes)
-        patched["metadata"]["resourceVersion"] = str(world.version + 1)
-        return structs.replace(world, cluster=patched, version=world.version + 1)
-    live = next(tree for tree in world.objects if tree["metadata"]["uid"] == action.uid)
-    assert action.resource_version == live["metadata"]["resourceVersion"], action
-
-    def change(tree: Tree) -> Tree | None:
-        if tree["metadata"]["uid"] != action.uid:
-            return tree
-        patched: Tree = merge_patch(tree, action.changes)
-        if "spec" in action.changes:
-            patched["metadata"]["generation"] = tree["metadata"].get("generation", 1) + 1
-        is_gone = patched["metadata"].get("deletionTimestamp") and not patched["metadata"].get("finalizers")
-        return None if is_gone and tree["metadata"].get("finalizers") else patched
-
-    return world.edit_objects(change)
-
-
-def _write_status(world: World, action: WriteStatus) -> World:
-    metadata = world.cluster["metadata"]
-    assert (action.uid, action.resource_version) == (metadata["uid"], metadata["resourceVersion"])
-    version = world.version + 1
-    cluster = world.cluster | {"status": action.status, "metadata": metadata | {"resourceVersion": str(version)}}
-    return structs.replace(world, cluster=cluster, version=version)
+    return _seen(world, _imagine(world).carry_out(plan, grace=grace))
 
 
 def settle(world: World) -> World:
     """Nodes and cert-manager have done their work: Pods run, what terminates is gone, certificates are issued."""
-    world = world.edit_objects(lambda tree: None if tree["metadata"].get("deletionTimestamp") else _settle(tree))
-    return _issue_secrets(world)
+    return _seen(world, _imagine(world).settle())
 
 
-def _settle(tree: Tree) -> Tree:
-    if tree["kind"] == "Pod" and not tree.get("status"):
-        return tree | running(tree)
-    if tree["kind"] == "Certificate":
-        generation = tree["metadata"]["generation"]
-        ready = {"type": "Ready", "status": "True", "observedGeneration": generation}
-        return tree | {"status": {"conditions": [ready], "notAfter": format_timestamp(NOW + 90 * 86400)}}
-    return tree
+def _imagine(world: World) -> ImaginedWorld:
+    return ImaginedWorld(version=world.version, now=world.now).hold(world.cluster, *world.objects)
 
 
-def running(tree: Tree) -> Tree:
-    number = int(tree["metadata"]["uid"].removeprefix("uid-")) if tree["metadata"]["uid"].startswith("uid-") else 7
-    ready = {"type": "Ready", "status": "True"}
-    statuses = [{"name": each["name"], "ready": True, "state": {"running": {}}} for each in tree["spec"]["containers"]]
-    return {
-        "spec": tree["spec"] | {"nodeName": "node"},
-        "status": {
-            "phase": "Running",
-            "podIP": f"10.0.{number // 250}.{number % 250}",
-            "conditions": [ready],
-            "containerStatuses": statuses,
-        },
-    }
+def _seen(before: World, world: ImaginedWorld) -> World:
+    metadata = before.cluster["metadata"]
+    cluster = world.find(Ref("ray.io/v1", "RayCluster", metadata["namespace"], metadata["name"]))
+    others = tuple(tree for tree in world.trees() if tree is not cluster)
+    if cluster is None:  # gone with its last finalizer: as it was, without them
+        cluster = before.cluster | {"metadata": {key: metadata[key] for key in metadata if key != "finalizers"}}
+    return structs.replace(before, cluster=cluster, objects=others, version=world.version)
 
 
-def _issue_secrets(world: World) -> World:
-    for certificate in world.of_kind("Certificate"):
-        metadata = {"name": certificate["spec"]["secretName"], "namespace": NAMESPACE}
-        secret = {"apiVersion": "v1", "kind": "Secret", "metadata": metadata}
-        if _find(world, secret) is None:
-            world = _store(world, secret | {"data": dict.fromkeys(("tls.crt", "tls.key", "ca.crt"), "eA==")})
-    return world
+def _store(world: World, tree: Tree) -> World:
+    placed = {**tree, "metadata": {"namespace": NAMESPACE, **tree["metadata"]}}
+    return _seen(world, _imagine(world).create(placed))
 
 
 def run(
-    world: World, settings: Settings | None = None, facts: Facts | None = None, *, rounds: int = 12
+    world: World, settings: Settings | None = None, remembered: Remembered | None = None, *, rounds: int = 12
 ) -> tuple[World, list[Plan]]:
     """Plan, apply and settle until a plan is empty. The plans that wrote something, in order."""
     plans: list[Plan] = []
     for _ in range(rounds):
-        plan = plan_world(world, settings, facts)
+        plan = plan_world(world, settings, remembered)
         if plan.is_empty:
             return world, plans
         plans.append(plan)

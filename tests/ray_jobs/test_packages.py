@@ -53,6 +53,23 @@ def test_too_much_is_refused_with_a_way_out(tmp_path: Path, monkeypatch: pytest.
         build_package(tmp_path)
 
 
+def test_a_file_is_measured_before_it_is_read(tmp_path: Path) -> None:
+    """It takes no place on the disk, and would take all of the memory."""
+    with (tmp_path / "big").open("wb") as sparse:
+        sparse.truncate(1 << 40)
+    with pytest.raises(PackageError, match="more than 200 MB of files"):
+        build_package(tmp_path)
+
+
+def test_what_the_dashboard_would_not_take_is_refused_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(packages, "LARGEST_ARCHIVE", 1024 * 1024)
+    (tmp_path / "zeros").write_bytes(bytes(2 * 1024 * 1024))  # small when packed
+    build_package(tmp_path)
+    (tmp_path / "noise").write_bytes(os.urandom(1024 * 1024))
+    with pytest.raises(PackageError, match=r"more than the 1 MB, packed, that Ray's dashboard takes; name a smaller"):
+        build_package(tmp_path)
+
+
 def test_what_is_no_directory_is_refused(tmp_path: Path) -> None:
     with pytest.raises(PackageError, match="is not a directory"):
         build_package(tmp_path / "nothing")

@@ -13,6 +13,7 @@ from heliostat.kube.objects import Object
 from heliostat.kube.resource_types import ResourceType
 from heliostat.runtime.cache import Cache, CachedKind
 from heliostat.runtime.client import Client
+from heliostat.runtime.errors import UnavailableError
 from heliostat.runtime.transport import Call, Chunks, Reply, Transport
 from heliostat.runtime.watch import WatchSettings
 from heliostat.testing.virtual_time import run_virtual
@@ -39,9 +40,12 @@ class Gateway:
         self.instead: Reply | str | None = None
 
     async def send(self, call: Call, seconds: float) -> Reply:
-        if isinstance(self.instead, Reply) and call.path.endswith("/secrets"):
+        if self.instead is None or not call.path.endswith("/secrets"):
+            return await self._transport.send(call, seconds)
+        if isinstance(self.instead, Reply):
             return self.instead
-        return await self._transport.send(call, seconds)
+        await asyncio.sleep(seconds)
+        raise UnavailableError("no answer")
 
     async def open(self, call: Call, seconds: float) -> Reply | Chunks:
         if not call.path.endswith("/secrets") or self.instead is None:

@@ -128,8 +128,8 @@ def test_names_are_derived_and_legal(kind: str, name: str, stem: str) -> None:
 def test_texts_that_are_too_long_are_cut() -> None:
     event = Event("Normal", "R" * 200, "", "ü" * 2000)
     tree = build_event(Series("job", POD, event, at(0)), "host" * 100)
-    assert len(tree["note"].encode()) <= 1024
-    assert tree["note"].endswith("ü...")
+    assert len(tree["message"].encode()) <= 1024
+    assert tree["message"].endswith("ü...")
     assert (len(tree["reason"]), len(tree["action"]), len(tree["reportingInstance"])) == (128, 128, 128)
 
 
@@ -138,6 +138,6 @@ def test_an_event_names_what_it_is_about_and_what_has_to_do_with_it() -> None:
     event = Event("Normal", "Preempted", "Preempting", "Preempted by pod uid-2", related=other)
     tree = build_event(Series("scheduler", POD, event, at(0)), "here")
     pod = {"apiVersion": "v1", "kind": "Pod", "namespace": "default"}
-    assert tree["regarding"] == {**pod, "name": "a", "uid": "uid-1", "resourceVersion": "12"}
+    assert tree["involvedObject"] == {**pod, "name": "a", "uid": "uid-1", "resourceVersion": "12"}
     assert tree["related"] == {**pod, "name": "b", "uid": "uid-2", "resourceVersion": "13"}
     assert "related" not in build_event(Series("job", POD, CREATED, at(0)), "here")

@@ -102,6 +102,26 @@ def test_a_restored_server_has_forgotten_the_write() -> None:
     assert freshness.missing("owner") is None
 
 
+def test_a_view_that_is_lost_is_not_waited_for_and_has_to_show_the_write_when_it_is_back() -> None:
+    caches = Caches()
+    writer = CacheWriter(caches.questioned(PODS))
+    writer.replace([Object(written("b", 9))], 10)
+    freshness = Freshness(caches)
+    freshness.wrote("owner", POD, written("a", 12))
+    freshness.deleted("owner", POD, Key("ns", "b"), "b")
+    writer.refuse("pods is forbidden")
+    assert freshness.missing("owner") is None
+    writer.accept()
+    assert str(freshness.missing("owner")) == "pods at 10, written at 12"
+
+
+def test_readers_that_believe_a_lost_view_wait_for_it() -> None:
+    freshness, writer = prepared()
+    freshness.wrote("owner", POD, written("a", 12))
+    writer.refuse("pods is forbidden")
+    assert freshness.missing("owner") is not None
+
+
 def test_a_condition_of_ones_own_is_waited_for() -> None:
     freshness, _ = prepared()
     bound: list[str] = []

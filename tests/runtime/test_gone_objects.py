@@ -88,7 +88,8 @@ def test_the_last_finalizer_ends_an_object_and_the_view_must_show_that(is_answer
                 server.faults.add(Fault(Drop(after=True), method="PATCH"))
                 with pytest.raises(AmbiguousError):
                     await writing.carry_out("me", patch)
-            await writing.settle("me")
+            while (seconds := await writing.settle("me")) > 0:
+                await asyncio.sleep(seconds)
             assert server.names() == []
             assert freshness.missing("me") is not None
             CacheWriter(cache).remove(Object(metadata))

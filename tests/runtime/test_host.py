@@ -237,6 +237,41 @@ def test_a_long_plan_for_an_object_that_is_gone_is_given_up() -> None:
     run_virtual(scenario())
 
 
+@pytest.mark.parametrize("large", [1, 2, 3, 5])
+def test_a_small_plan_does_not_wait_for_large_ones_however_many_there_are(large: int) -> None:
+    """One worker: one large plan has a seat beside it, the others end after their first writes and come again."""
+
+    async def scenario() -> None:
+        settings = HostSettings(workers=1, parallel_writes=1, short_plan=4)
+        async with prepared(settings) as (server, notebook, host, _):
+            server.faults.add(Fault(Delay(1.0), method="POST", path="configmaps$", times=10_000))
+            for number in range(large):
+                await server.client.create(CONFIG_MAP, parent(100, f"large{number}"))
+            async with running(host):
+                await eventually(lambda: children(server, "large0") >= 4)
+                await server.client.create(CONFIG_MAP, parent(1, "small"))
+                begun = asyncio.get_running_loop().time()
+                await eventually(lambda: "small-0" in server.names(), 60)
+                assert asyncio.get_running_loop().time() - begun <= 6 * (large + 1)
+                await eventually(lambda: len(server.names()) == (100 + 1) * large + 2, 10_000)
+            assert ("continued" in notebook.results) is (large > 1)
+
+    run_virtual(scenario())
+
+
+def test_a_write_in_doubt_keeps_nobody_else_waiting() -> None:
+    async def scenario() -> None:
+        async with prepared(HostSettings(workers=1)) as (server, notebook, host, _):
+            await server.client.create(CONFIG_MAP, parent(1, "doubtful"))
+            server.faults.add(Fault(Drop(after=True), method="POST", path="configmaps$"))
+            async with running(host):
+                await eventually(lambda: "unsettled" in notebook.results)
+                await server.client.create(CONFIG_MAP, parent(1, "other"))
+                await eventually(lambda: "other-0" in server.names(), 0.5)
+
+    run_virtual(scenario())
+
+
 def test_a_lost_reply_is_settled_by_a_read_before_the_next_decision() -> None:
     async def scenario() -> None:
         async with prepared() as (server, notebook, host, _controller):

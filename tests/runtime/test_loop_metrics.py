@@ -32,7 +32,7 @@ def counted(metrics: LoopMetrics) -> dict[str, float]:
         ("quiet", None, "success"),
         ("written", None, "success"),
         ("written", 30.0, "requeue_after"),
-        ("quiet", 0.0, "requeue_after"),
+        ("quiet", 0.5, "requeue_after"),
         ("stale", None, "requeue_after"),
         ("outdated", 30.0, "requeue"),
         ("failed", 30.0, "error"),

@@ -5,7 +5,8 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from heliostat.runtime.pollers import Fact, FactCache, Unknown
+from heliostat.kube.facts import Fact, Unknown
+from heliostat.runtime.pollers import FactCache, Parallel
 from heliostat.testing.virtual_time import run_virtual
 
 
@@ -40,7 +41,7 @@ def in_virtual_time(test: Callable[[Facts, list[tuple[float, str]]], Awaitable[N
         clock = asyncio.get_running_loop().time
         told: list[tuple[float, str]] = []
         facts: Facts = FactCache(
-            lambda key: told.append((clock(), key)), clock=clock, chance=lambda: 0.5, parallel=parallel
+            lambda key: told.append((clock(), key)), clock=clock, chance=lambda: 0.5, parallel=Parallel(parallel)
         )
         running = asyncio.create_task(facts.run())
         await test(facts, told)
@@ -186,3 +187,182 @@ def test_impossible_intervals_are_refused() -> None:
             facts.watch("a", Source().fetch, 10, greatest_age=10)
 
     in_virtual_time(test)
+
+
+def test_a_refresh_makes_what_is_known_stale_until_a_later_fetch_has_answered() -> None:
+    async def test(facts: Facts, told: list[tuple[float, str]]) -> None:
+        source = Source()
+        source.seconds = 1
+        facts.watch("a", source.fetch, 10)
+        await asyncio.sleep(2)
+        facts.refresh("a")
+        assert facts.get("a") == Unknown("it is being fetched anew (last known 1 s ago)")
+        await asyncio.sleep(2)
+        assert facts.get("a") == Fact("RUNNING", 1)
+        assert source.asked == [0, 2]
+        assert told == [(1, "a"), (3, "a")]  # also an equal value is news: a decision may have waited for it
+
+    in_virtual_time(test)
+
+
+def test_an_answer_to_a_fetch_that_began_before_the_refresh_does_not_count() -> None:
+    async def test(facts: Facts, told: list[tuple[float, str]]) -> None:
+        source = Source()
+        source.seconds = 2
+        facts.watch("a", source.fetch, 10)
+        await asyncio.sleep(1)
+        facts.refresh("a")
+        await asyncio.sleep(1.5)
+        assert facts.get("a") == Unknown("not fetched yet")
+        assert told == []
+        await asyncio.sleep(2)
+        assert facts.get("a") == Fact("RUNNING", 0.5)
+        assert source.asked == [0, 2]
+
+    in_virtual_time(test)
+
+
+def test_a_refresh_at_the_moment_of_an_answer_outdates_it() -> None:
+    async def test(facts: Facts, _told: list[tuple[float, str]]) -> None:
+        source = Source()
+        facts.watch("a", source.fetch, 10)
+        await asyncio.sleep(0.001)
+        await asyncio.sleep(10 - 0.001)
+        facts.refresh("a")
+        facts.refresh("a")
+        assert isinstance(facts.get("a"), Unknown)
+        await asyncio.sleep(0.001)
+        assert isinstance(facts.get("a"), Fact)
+
+    in_virtual_time(test)
+
+
+def test_a_refresh_for_a_later_moment_fetches_then_and_nothing_earlier_counts() -> None:
+    async def test(facts: Facts, _told: list[tuple[float, str]]) -> None:
+        source = Source()
+        facts.watch("a", source.fetch, 10)
+        await asyncio.sleep(1)
+        facts.refresh("a", at=5.0)
+        facts.refresh("a", at=4.0)
+        facts.watch("a", source.fetch, 1)
+        await asyncio.sleep(3)
+        assert isinstance(facts.get("a"), Unknown)
+        await asyncio.sleep(1.5)
+        assert source.asked == [0, 5]
+        assert isinstance(facts.get("a"), Fact)
+
+    in_virtual_time(test)
+
+
+def test_a_refresh_does_not_wait_for_the_back_off_and_its_failure_is_told() -> None:
+    async def test(facts: Facts, told: list[tuple[float, str]]) -> None:
+        source = Source()
+        source.value = OSError("connection refused")
+        facts.watch("a", source.fetch, 10)
+        await asyncio.sleep(100)
+        before = len(source.asked)
+        facts.refresh("a")
+        await asyncio.sleep(0.001)
+        assert source.asked[before:] == [100]
+        assert told == [(0, "a"), (100, "a")]
+
+    in_virtual_time(test)
+
+
+def test_refreshing_what_nobody_watches_does_nothing() -> None:
+    async def test(facts: Facts, told: list[tuple[float, str]]) -> None:
+        facts.refresh("a")
+        await asyncio.sleep(1)
+        assert told == []
+
+    in_virtual_time(test)
+
+
+def test_a_source_that_hangs_holds_its_own_places_and_delays_nobody_else() -> None:
+    async def test(facts: Facts, told: list[tuple[float, str]]) -> None:
+        hung, well = Source(), Source()
+        hung.seconds = 1000
+        for number in range(20):
+            facts.watch(f"hung-{number}", hung.fetch, 60, source="hung:8265")
+        for number in range(20):
+            facts.watch(f"well-{number}", well.fetch, 60, source=f"well-{number}:8265")
+        await asyncio.sleep(1)
+        assert [key for _, key in told] == [f"well-{number}" for number in range(20)]
+        assert hung.most_under_way == 2
+        await asyncio.sleep(60)
+        assert {key for _, key in told} >= {f"hung-{number}" for number in range(20)}  # and all had their turn
+        assert facts.get("well-3") == Fact("RUNNING", 1, "well-3:8265")
+
+    in_virtual_time(test, parallel=4)
+
+
+def test_keys_that_are_forgotten_while_their_source_is_busy_leave_its_places_to_others() -> None:
+    async def test(facts: Facts, told: list[tuple[float, str]]) -> None:
+        source = Source()
+        source.seconds = 1
+        for number in range(6):
+            facts.watch(f"key-{number}", source.fetch, 60, source="one:8265")
+        await asyncio.sleep(0.5)
+        for number in (0, 2, 3):
+            facts.forget(f"key-{number}")
+        facts.refresh("key-4")
+        await asyncio.sleep(5)
+        assert {key for _, key in told} == {"key-1", "key-4", "key-5"}
+
+    in_virtual_time(test)
+
+
+def test_another_source_is_asked_at_once_and_the_old_ones_word_does_not_count() -> None:
+    async def test(facts: Facts, _told: list[tuple[float, str]]) -> None:
+        first, second = Source(), Source()
+        second.value = "SUCCEEDED"
+        second.seconds = 1
+        facts.watch("a", first.fetch, 10, source="one:8265")
+        await asyncio.sleep(1)
+        facts.watch("a", second.fetch, 10, source="two:8265")
+        assert isinstance(facts.get("a"), Unknown)
+        await asyncio.sleep(2)
+        assert facts.get("a") == Fact("SUCCEEDED", 1, "two:8265")
+
+    in_virtual_time(test)
+
+
+def test_a_fetch_that_is_cancelled_inside_is_a_failed_fetch_and_not_the_last_one() -> None:
+    async def test(facts: Facts, told: list[tuple[float, str]]) -> None:
+        source = Source()
+
+        async def fetch() -> str:
+            if not source.asked:
+                source.asked.append(0)
+                raise asyncio.CancelledError
+            return await source.fetch()
+
+        facts.watch("a", fetch, 10)
+        await asyncio.sleep(1)
+        assert facts.get("a") == Unknown("its fetch was cancelled")
+        await asyncio.sleep(10)
+        assert isinstance(facts.get("a"), Fact)
+        assert told == [(0, "a"), (9.5, "a")]
+
+    in_virtual_time(test)
+
+
+def test_facts_go_on_when_they_are_run_again() -> None:
+    async def scenario() -> None:
+        source = Source()
+        source.seconds = 1
+        clock = asyncio.get_running_loop().time
+        facts: Facts = FactCache(lambda _key: None, clock=clock, chance=lambda: 0.5)
+        facts.watch("a", source.fetch, 10)
+        for _life in range(2):
+            running = asyncio.create_task(facts.run())
+            await asyncio.sleep(0.5)
+            running.cancel()
+            await asyncio.wait({running})
+        running = asyncio.create_task(facts.run())
+        await asyncio.sleep(60)
+        assert isinstance(facts.get("a"), Fact)
+        running.cancel()
+        await asyncio.wait({running})
+
+    run_virtual(scenario())

@@ -2,8 +2,10 @@
 
 import asyncio
 from contextlib import suppress
+from typing import Any
 
 import pytest
+import uvloop
 
 from heliostat.kube.backoff import Backoff
 from heliostat.runtime.queue import ClosedQueueError, WorkQueue
@@ -173,3 +175,18 @@ def test_a_closed_queue_lets_its_takers_go() -> None:
             await subject.get()
 
     run_virtual(scenario())
+
+
+@pytest.mark.parametrize("run", [asyncio.run, uvloop.run])
+def test_an_appointment_that_is_now_can_be_followed_by_another(run: Any) -> None:
+    """uvloop runs it at once, and its handle cannot tell when it was for."""
+
+    async def scenario() -> None:
+        subject = queue()
+        subject.add_after("a", 1e-9)
+        subject.add_after("a", 60)
+        async with asyncio.timeout(5):
+            assert await subject.get() == "a"
+        subject.close()
+
+    run(scenario())

@@ -43,12 +43,13 @@ class Scene:
     def writer_for(self, subject: Subject) -> str:
         return subject.uid
 
-    async def settle(self, subject: Subject) -> None:
+    async def settle(self, subject: Subject) -> float:
         if subject.uid == "first":
             await asyncio.sleep(1.0)
             self.uid = self._successor
+        return 0.0
 
-    async def carry_out(self, _subject: Subject, _plan: Plan, _is_wanted: Any) -> Outcome:
+    async def carry_out(self, _subject: Subject, _plan: Plan, _is_wanted: Any, _take_seat: Any) -> Outcome:
         return Outcome()
 
 

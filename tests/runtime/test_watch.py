@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from heliostat.kube.backoff import Backoff
 from heliostat.kube.objects import Metadata, Object
-from heliostat.runtime.errors import ApiError, ExpiredError, InvalidError, ThrottledError, UnavailableError
+from heliostat.runtime.errors import AmbiguousError, ApiError, ExpiredError, ThrottledError, UnavailableError, error_of
 from heliostat.runtime.watch import (
     UNRELATED,
     ListPage,
@@ -64,21 +64,47 @@ def test_a_streaming_list_becomes_a_view_with_its_last_bookmark() -> None:
     assert subject.state is State.WATCHING
 
 
-def test_a_streaming_list_that_breaks_off_begins_from_nothing() -> None:
+def test_a_streaming_list_that_ends_early_is_asked_for_in_pages_from_nothing() -> None:
     subject = machine(STREAM)
     subject.next()
     subject.event("ADDED", item("half", 3), 3)
     subject.ended()
-    assert isinstance(subject.next(), Pause)
-    assert subject.next() == OpenWatch(initial_events=True)
-    assert subject.bookmark(9, ends_initial=True) == Swap([], 9)
+    assert subject.next() == ListPage("")
+    assert subject.page([], 9, "") == Swap([], 9)
 
 
-def test_a_server_without_streaming_lists_is_asked_for_pages_at_once() -> None:
+REFUSALS = [
+    error_of(code, b'{"message":"no"}') for code in (400, 401, 403, 404, 405, 406, 409, 410, 415, 422, 500, 502)
+]
+
+
+@pytest.mark.parametrize("refusal", REFUSALS, ids=str)
+def test_a_server_without_streaming_lists_is_asked_for_pages_at_once(refusal: ApiError) -> None:
     subject = machine(STREAM)
     subject.next()
-    subject.failed(InvalidError(422, "Invalid", "sendInitialEvents is forbidden"))
+    subject.failed(refusal)
     assert subject.next() == ListPage("")
+
+
+@pytest.mark.parametrize("error", [UnavailableError("away"), ThrottledError("later", 3.0), AmbiguousError("silence")])
+def test_a_server_that_says_nothing_about_streaming_lists_is_asked_again_later(error: ApiError) -> None:
+    subject = machine(STREAM)
+    subject.next()
+    subject.failed(error)
+    assert isinstance(subject.next(), Pause)
+    assert subject.next() == OpenWatch(initial_events=True)
+
+
+def test_after_some_lists_in_pages_a_streaming_one_is_tried_again() -> None:
+    subject = machine(WatchSettings(streaming=True, backoff=BACKOFF, paged_lists=2))
+    subject.next()
+    subject.failed(error_of(422, b""))
+    for _ in range(2):
+        assert subject.next() == ListPage("")
+        subject.page([], 10, "")
+        subject.failed(ExpiredError(410, "Expired", "too old"))
+        assert isinstance(subject.next(), Pause)
+    assert subject.next() == OpenWatch(initial_events=True)
 
 
 def test_changes_and_bookmarks_move_the_view() -> None:

@@ -1,16 +1,25 @@
 """Every case that is simulated, by name."""
 
 from heliostat.testing.simulation.exploration import Case
+from simulation.errand_worlds import ERRAND_CASE
 from simulation.garbage_worlds import GARBAGE
 from simulation.job_worlds import JOB_CASE
 from simulation.rayclusters.worlds import ONE_WORKLOAD, RAYCLUSTERS
+from simulation.rayjobs.worlds import ONE_JOB, RAYJOBS
 from simulation.replicaset_worlds import LEADERS_CASE, REPLICASETS
+from simulation.statefulset_worlds import STATEFULSETS
 
-CASES: dict[str, Case] = {case.name: case for case in (REPLICASETS, LEADERS_CASE, JOB_CASE, GARBAGE, RAYCLUSTERS)}
+CASES: dict[str, Case] = {
+    case.name: case
+    for case in (REPLICASETS, LEADERS_CASE, STATEFULSETS, JOB_CASE, GARBAGE, ERRAND_CASE, RAYCLUSTERS, RAYJOBS)
+}
 
-ALL_CASES: dict[str, Case] = CASES | ONE_WORKLOAD
+ALL_CASES: dict[str, Case] = CASES | ONE_WORKLOAD | ONE_JOB
+
+
+_ALONE = {RAYCLUSTERS.name: tuple(ONE_WORKLOAD), RAYJOBS.name: tuple(ONE_JOB)}
 
 
 def crashed_for(name: str) -> tuple[str, ...]:
-    """The cases that die at every call: a seed chooses among the workloads of RayClusters, there each has its own."""
-    return tuple(ONE_WORKLOAD) if name == RAYCLUSTERS.name else (name,)
+    """The cases that die at every call: a seed chooses among workloads, there each has its own."""
+    return _ALONE.get(name, (name,))

@@ -136,10 +136,11 @@ def go_on_after_a_failed_stage() -> Any:
         subject: Any,
         plan: Plan,
         is_wanted: Callable[[], bool],
+        take_seat: Callable[[], bool],
         original: Callable[..., Awaitable[Any]] = Executor.carry_out,
     ) -> Any:
         stages = tuple(structs.replace(stage, needs=()) for stage in plan.stages)
-        return await original(self, subject, structs.replace(plan, stages=stages), is_wanted)
+        return await original(self, subject, structs.replace(plan, stages=stages), is_wanted, take_seat)
 
     return replaced((Executor, "carry_out", carry_out))
 

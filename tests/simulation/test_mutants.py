@@ -5,9 +5,10 @@ import pytest
 from simulation.hunting import Catch, hunt, is_told_by
 from simulation.mutants import MUTANTS, Mutant
 from simulation.rayclusters.mutants import RAY_MUTANTS
+from simulation.rayjobs.mutants import RAY_JOB_MUTANTS
 
 MOST_SEEDS = 100
-ALL_MUTANTS = (*MUTANTS, *RAY_MUTANTS)
+ALL_MUTANTS = (*MUTANTS, *RAY_MUTANTS, *RAY_JOB_MUTANTS)
 
 
 @pytest.mark.slow

@@ -13,7 +13,7 @@ SEEDS = 100
 CHUNK = 10
 # What seeds have found, with the faults that they drew then. A server that lags for seconds was taken for one that went
 # back; a namespace ended before all resources were known; a Pod that went with its last finalizer was still counted on,
-# and no bookmark ever told a quiet watch how far it is.
+# and no bookmark ever told a quiet watch how far it is. A RayJob was Suspended while a view that lagged showed no Pods.
 KEPT = sorted(path.stem for path in (Path(__file__).parent / "kept").glob("*.json"))
 
 

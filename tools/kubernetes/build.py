@@ -2,8 +2,9 @@
 
 ``python -m tools.kubernetes.build [PART ...]`` makes what is missing (kube-apiserver and etcd unless parts are named)
 and prints the path of each. A part is looked for in KUBEBUILDER_ASSETS and in the cache (HELIOSTAT_KUBERNETES, or the
-user's cache directory); etcd also in PATH, if it is new enough for the server to stream lists. What is nowhere is built
-from its Go module, which comes through the Go module proxy alone. Nothing is installed and nothing is started here.
+user's cache directory); etcd also in PATH, however old: what a server cannot do with it, clients have to do without.
+What is nowhere is built from its Go module, which comes through the Go module proxy alone. ``--version`` is for another
+Kubernetes than the usual one, into a directory of its own. Nothing is installed and nothing is started here.
 """
 
 import argparse
@@ -18,8 +19,9 @@ from pathlib import Path
 
 KUBERNETES = "1.34.4"
 ETCD = "3.6.4"  # what Kubernetes 1.34 ships with
-OLDEST_ETCD = (3, 5, 13)  # before, it cannot tell kube-apiserver that nothing has happened
+OLDEST = "1.23.17"  # the oldest Kubernetes that KubeRay's installation guide names
 KWOK = "0.8.0"
+NEWER_MODULES = ("golang.org/x/sys@v0.33.0", "golang.org/x/net@v0.40.0")
 NEEDED = ("kube-apiserver", "etcd")
 PARTS = (*NEEDED, "kube-controller-manager", "kube-scheduler", "kwok")
 PACKAGES = {
@@ -29,6 +31,7 @@ PACKAGES = {
     "etcd": "go.etcd.io/etcd/server/v3",
     "kwok": "sigs.k8s.io/kwok/cmd/kwok",
 }
+OF_KUBERNETES = ("kube-apiserver", "kube-controller-manager", "kube-scheduler")
 STAGES = ("pod/fast", "node/fast", "node/heartbeat-with-lease")  # what kwok's simulated nodes do
 
 
@@ -36,41 +39,35 @@ class BuildError(Exception):
     """A part cannot be found or made; the text says what to do."""
 
 
-def cache_directory() -> Path:
+def cache_directory(version: str = KUBERNETES) -> Path:
     named = os.environ.get("HELIOSTAT_KUBERNETES")
     if named:
-        return Path(named)
+        return Path(named) if version == KUBERNETES else Path(named) / f"v{version}"
     cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(cache) / "heliostat" / "kubernetes" / f"v{KUBERNETES}"
+    return Path(cache) / "heliostat" / "kubernetes" / f"v{version}"
 
 
-def find(part: str) -> Path | None:
+def find(part: str, version: str = KUBERNETES) -> Path | None:
     """Where a part is, or None."""
+    if part not in OF_KUBERNETES:
+        version = KUBERNETES
     assets = os.environ.get("KUBEBUILDER_ASSETS")
-    candidates = [Path(assets) / part] if assets else []
-    candidates.append(cache_directory() / part)
+    candidates = [Path(assets) / part] if assets and version == KUBERNETES else []
+    candidates.append(cache_directory(version) / part)
     found = next((path for path in candidates if os.access(path, os.X_OK) and path.is_file()), None)
-    return _find_etcd() if found is None and part == "etcd" else found
+    installed = shutil.which("etcd") if found is None and part == "etcd" else None
+    return Path(installed) if installed else found
 
 
-def _find_etcd() -> Path | None:
-    found = shutil.which("etcd")
-    if found is None:
-        return None
-    version = re.search(r"Version: (\d+)\.(\d+)\.(\d+)", _run([found, "--version"], Path("/")))
-    is_new = version is not None and tuple(int(part) for part in version.groups()) >= OLDEST_ETCD
-    return Path(found) if is_new else None
-
-
-def provide(part: str) -> Path:
-    """Where a part is; it is made if it is nowhere."""
+def provide(part: str, version: str = KUBERNETES) -> Path:
+    """Where a part is; it is made if it is nowhere. ``version`` is that of Kubernetes' own parts."""
     if part not in PARTS:
         raise BuildError(f"there is no part {part!r}: choose from {', '.join(PARTS)}")
-    found = find(part)
+    found = find(part, version)
     if found is not None:
         return found
     builders = {"etcd": _build_etcd, "kwok": _build_kwok}
-    return builders[part]() if part in builders else _build_kubernetes(part)
+    return builders[part]() if part in builders else _build_kubernetes(part, version)
 
 
 def _build_etcd() -> Path:
@@ -79,18 +76,23 @@ def _build_etcd() -> Path:
     return _go_build("etcd", modules, "")
 
 
-def _build_kubernetes(part: str) -> Path:
+def _build_kubernetes(part: str, version: str) -> Path:
     """The module's staging parts are published as modules of their own, under the matching v0 version."""
-    modules = _modules_directory("kubernetes")
-    module = f"k8s.io/kubernetes@v{KUBERNETES}"
+    modules = _modules_directory("kubernetes", version)
+    module = f"k8s.io/kubernetes@v{version}"
     described = _run(["go", "mod", "download", "-json", module], modules)
     replaced = re.findall(r"(k8s\.io/[a-z0-9-]+) => \./staging", Path(json.loads(described)["GoMod"]).read_text())
-    edits = [f"-replace={name}={name}@v0.{KUBERNETES.removeprefix('1.')}" for name in sorted(set(replaced))]
-    _run(["go", "mod", "edit", f"-require={module}", *edits], modules)
+    edits = [f"-replace={name}={name}@v0.{version.removeprefix('1.')}" for name in sorted(set(replaced))]
+    _run(["go", "mod", "edit", f"-require={module}", *edits, *_newer_modules(version)], modules)
     stamp = "k8s.io/component-base/version"
-    major, minor, _ = KUBERNETES.split(".")
-    flags = f"-X {stamp}.gitVersion=v{KUBERNETES} -X {stamp}.gitMajor={major} -X {stamp}.gitMinor={minor}"
-    return _go_build(part, modules, flags)
+    major, minor, _ = version.split(".")
+    flags = f"-X {stamp}.gitVersion=v{version} -X {stamp}.gitMajor={major} -X {stamp}.gitMinor={minor}"
+    return _go_build(part, modules, flags, version)
+
+
+def _newer_modules(version: str) -> list[str]:
+    """What an old Kubernetes asks for and no Go of today compiles any more."""
+    return [] if version == KUBERNETES else [f"-require={module}" for module in NEWER_MODULES]
 
 
 def _build_kwok() -> Path:
@@ -104,17 +106,17 @@ def _build_kwok() -> Path:
     return built
 
 
-def _modules_directory(name: str) -> Path:
+def _modules_directory(name: str, version: str = KUBERNETES) -> Path:
     """An own module that requires the one to build, so that no source tree is needed."""
-    directory = cache_directory() / "modules" / name
+    directory = cache_directory(version) / "modules" / name
     directory.mkdir(parents=True, exist_ok=True)
     if not (directory / "go.mod").exists():
         _run(["go", "mod", "init", f"heliostat/{name}"], directory)
     return directory
 
 
-def _go_build(part: str, modules: Path, flags: str) -> Path:
-    target = cache_directory() / part
+def _go_build(part: str, modules: Path, flags: str, version: str = KUBERNETES) -> Path:
+    target = cache_directory(version) / part
     unfinished = target.with_suffix(".unfinished")
     _run(["go", "build", "-ldflags", f"-s -w {flags}", "-o", str(unfinished), PACKAGES[part]], modules)
     unfinished.rename(target)
@@ -133,10 +135,12 @@ def _run(command: Sequence[str], directory: Path) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Build the parts of a real Kubernetes control plane.")
+    parser.add_argument("--version", default=KUBERNETES, help=f"of Kubernetes: {KUBERNETES}, or {OLDEST}, say")
     parser.add_argument("parts", nargs="*", default=list(NEEDED), metavar="PART", help=f"of {', '.join(PARTS)}")
     try:
-        for part in parser.parse_args(arguments).parts:
-            print(f"{part}: {provide(part)}", flush=True)
+        chosen = parser.parse_args(arguments)
+        for part in chosen.parts:
+            print(f"{part}: {provide(part, chosen.version)}", flush=True)
     except BuildError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -25,7 +25,7 @@ from tempfile import TemporaryDirectory
 
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from msgspec import Struct
-from tools.kubernetes.build import BuildError, cache_directory, provide
+from tools.kubernetes.build import KUBERNETES, BuildError, cache_directory, provide
 
 from heliostat.embedded.access.certificates import Credential, build_authority, build_server_certificate
 from heliostat.embedded.access.private_keys import new_private_key, read_private_key
@@ -51,15 +51,16 @@ class ControlPlane(Struct, frozen=True):
     directory: Path
 
     @staticmethod
-    def started(controllers: Sequence[str] = (), *, flags: Sequence[str] = ()) -> "_Running":
+    def started(controllers: Sequence[str] = (), *, flags: Sequence[str] = (), version: str = KUBERNETES) -> "_Running":
         """etcd and kube-apiserver, and those of CONTROLLERS that are named; ``flags`` go to kube-apiserver."""
-        return _Running(tuple(controllers), tuple(flags))
+        return _Running(tuple(controllers), tuple(flags), version)
 
 
 class _Running:
     """The context manager: whatever it started, it ends."""
 
-    def __init__(self, controllers: tuple[str, ...], flags: tuple[str, ...]) -> None:
+    def __init__(self, controllers: tuple[str, ...], flags: tuple[str, ...], version: str) -> None:
+        self._version = version
         self._controllers = controllers
         self._flags = flags
         self._stack = ExitStack()
@@ -68,12 +69,13 @@ class _Running:
         with ExitStack() as stack:
             directory = Path(stack.enter_context(TemporaryDirectory(prefix="heliostat-kubernetes-")))
             cluster = _prepare(directory)
-            stack.enter_context(_process("etcd", _etcd_arguments(cluster), directory))
+            stack.enter_context(_process("etcd", _etcd_arguments(cluster), directory, self._version))
             apiserver = [*_apiserver_arguments(cluster), *self._flags]
-            process = stack.enter_context(_process("kube-apiserver", apiserver, directory))
+            process = stack.enter_context(_process("kube-apiserver", apiserver, directory, self._version))
             _wait_ready(cluster, process)
             for part in self._controllers:
-                controller = stack.enter_context(_process(part, _controller_arguments(part, cluster), directory))
+                given = _controller_arguments(part, cluster)
+                controller = stack.enter_context(_process(part, given, directory, self._version))
                 _wait_working(part, cluster, controller)
             self._stack = stack.pop_all()
         return cluster
@@ -197,10 +199,10 @@ def _stages_file(cluster: ControlPlane) -> Path:
 
 
 @contextmanager
-def _process(part: str, arguments: Sequence[str], directory: Path) -> Iterator[subprocess.Popen[bytes]]:
+def _process(part: str, arguments: Sequence[str], directory: Path, version: str) -> Iterator[subprocess.Popen[bytes]]:
     with (directory / f"{part}.log").open("wb") as log:
         process = subprocess.Popen(
-            [str(provide(part)), *arguments], stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=directory
+            [str(provide(part, version)), *arguments], stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=directory
         )
     try:
         yield process

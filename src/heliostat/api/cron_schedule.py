@@ -11,6 +11,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from heliostat.api.go_duration import DurationError, parse_go_duration
+from heliostat.kube.counts import read_count
 
 
 class CronError(ValueError):
@@ -151,8 +152,7 @@ def _parse_value(text: str, field: _Field, item: str) -> int:
 
 
 def _parse_number(text: str) -> int | None:
-    digits = text.removeprefix("+")
-    return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 19 else None
+    return read_count(text.removeprefix("+"))
 
 
 def _check_bounds(low: int, high: int, field: _Field, item: str) -> None:

@@ -12,16 +12,18 @@ from typing import TYPE_CHECKING
 from heliostat.cli.errors import CommandError
 from heliostat.cli.open_files import allow_many_open_files
 from heliostat.cli.simulated_nodes import add_node_flags, build_simulation
-from heliostat.embedded.access.kubeconfig import write_kubeconfig
-from heliostat.embedded.access.listening import ListenError
-from heliostat.embedded.access.private_files import UnsafeFileError
-from heliostat.embedded.node.link_client import NodeLink
-from heliostat.embedded.serving import EmbeddedServer, ServerOptions
-from heliostat.embedded.storage.errors import StorageError
+from heliostat.embedded.doors.apiserver import (
+    EmbeddedServer,
+    ListenError,
+    NodeLink,
+    ServerOptions,
+    StorageError,
+    write_kubeconfig,
+)
+from heliostat.embedded.doors.files import UnsafeFileError
 
 if TYPE_CHECKING:
-    from heliostat.embedded.history.recorder import HistoryOptions
-    from heliostat.embedded.own_controllers import ControllerOptions
+    from heliostat.embedded.doors.apiserver import ControllerOptions, HistoryOptions
 
 
 def run(arguments: list[str]) -> int:
@@ -34,6 +36,8 @@ def run(arguments: list[str]) -> int:
     except (ListenError, UnsafeFileError, StorageError) as error:
         raise CommandError(str(error), 1) from None
     except OSError as error:
+        if error.filename is not None:
+            raise CommandError(f"{error.filename}: cannot be used: {error.strerror}", 1) from None
         raise CommandError(f"cannot listen on {options.host}:{options.port}: {error.strerror}", 1) from None
 
 
@@ -59,7 +63,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         "--controllers",
         action="store_true",
         help="run Kubernetes' own controllers in the same process: garbage collection, namespaces, Jobs, Deployments,"
-        " endpoints, volumes, the scheduler; volumes are directories in the data directory",
+        " StatefulSets, endpoints, volumes, the scheduler; volumes are directories in the data directory",
     )
     parser.add_argument(
         "--node-socket",
@@ -105,13 +109,15 @@ async def _serve(options: argparse.Namespace) -> int:
 
 
 def _build_controllers(options: argparse.Namespace) -> "ControllerOptions":
-    from heliostat.embedded.own_controllers import ControllerOptions
+    from heliostat.embedded.doors.apiserver import ControllerOptions
 
-    return ControllerOptions(simulation=build_simulation(options))
+    has_node = options.node_socket is not None  # whose Pods need real directories, however long the objects are kept
+    volumes = options.data.absolute() / "volumes" if has_node else None
+    return ControllerOptions(simulation=build_simulation(options), volumes=volumes)
 
 
 def _build_history(options: argparse.Namespace) -> "HistoryOptions":
-    from heliostat.embedded.history.recorder import HistoryOptions
+    from heliostat.embedded.doors.apiserver import HistoryOptions
 
     resources = tuple(filter(None, options.history_of.split(",")))
     return HistoryOptions(directory=options.history, resources=resources, has_same_store=not options.memory)

@@ -9,17 +9,21 @@ import asyncio
 import sys
 import time
 from collections.abc import Iterable
+from typing import Any
 
 import msgspec
 
 from heliostat.api.documents import is_ray_document
 from heliostat.api.review import review
 from heliostat.api.settings import Settings
-from heliostat.cli.cluster_access import Cluster, add_cluster_flags, run_on_cluster
+from heliostat.cli.cluster_access import Cluster, run_on_cluster
 from heliostat.cli.errors import CommandError
 from heliostat.cli.findings import format_finding
-from heliostat.cli.inputs import load_documents
+from heliostat.cli.identity import find_identity_problem
+from heliostat.cli.inputs import add_filename_flag, load_documents, require_files
+from heliostat.cli.judging import GivenSettings, parse_on_cluster, settings_of_cluster
 from heliostat.cli.served_kinds import ServedKinds, fetch_kinds
+from heliostat.cli.which_cluster import add_cluster_flags
 from heliostat.kube.documents import Document
 from heliostat.kube.jsontree import JsonObject, encode_json
 from heliostat.kube.resource_types import ResourceType
@@ -35,35 +39,32 @@ _POLL_SECONDS = 0.1
 
 
 def run(arguments: list[str]) -> int:
-    options = _parse(arguments)
+    options, given = _parse(arguments)
     documents = load_documents(options.filename)
     if not documents:
         raise CommandError(f"no documents in {', '.join(options.filename)}", 1)
-    if _report(documents, Settings()):
+    if _report(documents, settings_of_cluster(options, given)):
         raise CommandError("nothing was applied: correct the errors above", 1)
     return run_on_cluster(options, lambda cluster: _apply_all(cluster, documents, options))
 
 
-def _parse(arguments: list[str]) -> argparse.Namespace:
+def _parse(arguments: list[str]) -> tuple[argparse.Namespace, GivenSettings]:
     parser = argparse.ArgumentParser(
         prog="heliostat apply",
         description="Create or change objects of the cluster as the documents say (server-side apply). ray.io documents"
-        " are validated first; with an error in any of them nothing is applied.",
+        " are validated first, by the settings of the local operator where the cluster is one of this machine, else by"
+        " the operator's flags given here; with an error in any of them nothing is applied.",
         allow_abbrev=False,
     )
-    parser.add_argument(
-        "-f",
-        "--filename",
-        action="append",
-        required=True,
-        metavar="FILE|DIR|-",
-        help="documents to read: a file, a directory (its .yaml, .yml and .json files) or - for standard input",
-    )
+    add_filename_flag(parser)
+    parser.add_argument("file", nargs="*", metavar="FILE", help="the same as -f FILE")
     parser.add_argument("--dry-run", action="store_true", help="let the server check everything and keep nothing")
     parser.add_argument("--force-conflicts", action="store_true", help="take over fields that others have set")
     parser.add_argument("--field-manager", default=MANAGER, metavar="NAME", help=f"who sets the fields ({MANAGER})")
     add_cluster_flags(parser)
-    return parser.parse_args(arguments)
+    options, given = parse_on_cluster(parser, arguments)
+    require_files(options)
+    return options, given
 
 
 def _report(documents: Iterable[Document], settings: Settings) -> bool:
@@ -99,16 +100,23 @@ def _defines(documents: list[Document], wanted: Document) -> bool:
     """Whether a definition among the documents is about the kind of this one."""
     kind = wanted.tree.get("kind")
     definitions = (each.tree for each in documents if each.tree.get("kind") == "CustomResourceDefinition")
-    return any(((tree.get("spec") or {}).get("names") or {}).get("kind") == kind for tree in definitions)
+    return any(_defined_kind(tree) == kind for tree in definitions)
+
+
+def _defined_kind(tree: JsonObject) -> Any:
+    found: Any = tree
+    for key in ("spec", "names", "kind"):
+        found = found.get(key) if isinstance(found, dict) else None
+    return found
 
 
 async def _find_kind(
     cluster: Cluster, kinds: ServedKinds, document: Document, *, may_wait: bool
 ) -> tuple[ServedKinds, ResourceType]:
     """A kind that was defined a moment ago is served a moment later."""
-    api_version, kind = str(document.tree.get("apiVersion", "")), str(document.tree.get("kind", ""))
-    if not api_version or not kind:
-        raise CommandError("the document has no apiVersion or no kind; every object needs both")
+    if problem := find_identity_problem(document.tree):
+        raise CommandError(problem)
+    api_version, kind = document.tree["apiVersion"], document.tree["kind"]
     deadline = time.monotonic() + _DEFINITION_SECONDS
     while True:
         resource = kinds.of(api_version, kind)
@@ -126,8 +134,6 @@ async def apply_document(
     """The line that tells what has become of it."""
     tree = place(document.tree, resource, cluster.namespace)
     name, namespace = tree["metadata"].get("name"), tree["metadata"].get("namespace", "")
-    if not name:
-        raise CommandError(f"the {resource.kind} has no metadata.name; apply needs one")
     path = path_of(resource, namespace, str(name))
     before = await _fetch_version(cluster, path)
     query = [("fieldManager", options.field_manager)]

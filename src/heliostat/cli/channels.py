@@ -122,6 +122,9 @@ async def _ask_why(cluster: Cluster, call: Call, refused: aiohttp.WSServerHandsh
     reply = await cluster.transport.send(call, REQUEST_SECONDS)
     if reply.status == refused.status and reply.status >= 400:
         return error_of(reply.status, reply.body)
+    if refused.status >= 500:
+        why = f"the server does not reach the Pod's node ({refused.status}); heliostat get nodes tells how it is"
+        return InvalidError(refused.status, "", why)
     return InvalidError(refused.status, "", f"the server does not run commands over WebSockets: {refused.status}")
 
 

@@ -1,8 +1,5 @@
-"""Which cluster a command talks to, and how its end is told: one sentence when it cannot be reached or says no.
-
-The order: ``--kubeconfig``; ``KUBECONFIG``; the local one that ``heliostat up`` started, while it is up; the cluster
-that this runs in; ``~/.kube/config``.
-"""
+"""A command's connection to the cluster that it means, and how its end is told: one sentence when it cannot be reached
+or says no."""
 
 import argparse
 import asyncio
@@ -14,26 +11,23 @@ from pathlib import Path
 
 import msgspec
 
-from heliostat.cli.errors import CommandError, MissingObjectError, UnreachableError
+from heliostat.cli.errors import INTERRUPTED, CommandError, MissingObjectError, UnreachableError
+from heliostat.cli.likely_names import find_likely
+from heliostat.cli.which_cluster import find_kubeconfig, find_local_state
 from heliostat.kube.jsontree import JsonObject
-from heliostat.kube.nearest import nearest_name
 from heliostat.kube.resource_types import ResourceType
 from heliostat.local.disk import find_disk_problem
-from heliostat.local.state import State, default_state
+from heliostat.local.state import State
 from heliostat.runtime.client import Client
 from heliostat.runtime.connection import AccessError, Connection
 from heliostat.runtime.errors import ApiError, NotFoundError, UnavailableError
 from heliostat.runtime.https_transport import HttpsTransport
 from heliostat.runtime.kubeconfig import find_connection
 
+NAMESPACE = ResourceType("v1", "Namespace", "namespaces", False)
 REQUEST_SECONDS = 30.0
-INTERRUPTED = 130
 _PAGE = 500
 _START = "heliostat up starts a cluster on this machine"
-_WHICH = (
-    "which cluster: --kubeconfig, else KUBECONFIG, else the local one of heliostat up while it is up, else the cluster"
-    " that this runs in, else ~/.kube/config; -v says which it was"
-)
 
 
 class Cluster:
@@ -78,9 +72,9 @@ class Cluster:
             if not token:
                 return found
 
-    async def fetch_object(self, resource: ResourceType, name: str) -> JsonObject:
+    async def fetch_object(self, resource: ResourceType, name: str, namespace: str = "") -> JsonObject:
         """Raises a CommandError that names the object that was probably meant."""
-        namespace = self.namespace if resource.is_namespaced else ""
+        namespace = (namespace or self.namespace) if resource.is_namespaced else ""
         try:
             tree: JsonObject = msgspec.json.decode(await self.client.get(resource, namespace, name))
         except NotFoundError:
@@ -95,19 +89,27 @@ class Cluster:
         except ApiError:
             return missing
         names = [str(each["metadata"]["name"]) for each in listed]
-        meant = nearest_name(name, names)
+        meant = find_likely(name, names)
         if meant:
             return f"{missing}; did you mean {meant}?"
         some = ", ".join(names[:10]) + (", …" if len(names) > 10 else "")
-        return f"{missing}; there are: {some}" if names else f"{missing}, nor any other; -n names another namespace"
+        if names:
+            return f"{missing}; there are: {some}"
+        why = await self.tell_missing_namespace(namespace)
+        return f"{missing}{why}" if why else f"{missing}, nor any other; -n names another namespace"
 
-
-def add_cluster_flags(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("-n", "--namespace", default="", help="the namespace (the one of the kubeconfig, or default)")
-    parser.add_argument("--kubeconfig", type=Path, metavar="FILE", help="how to reach the cluster")
-    parser.add_argument("--context", default="", help="the context of the kubeconfig (its current one)")
-    parser.add_argument("-v", "--verbose", action="store_true", help="say which cluster it is, on standard error")
-    parser.epilog = f"{parser.epilog}\n{_WHICH}" if parser.epilog else _WHICH
+    async def tell_missing_namespace(self, namespace: str) -> str:
+        """Why nothing is in it, if there is no such namespace; empty when there is, or when nobody may say."""
+        try:
+            listed = await self.fetch_list(NAMESPACE, metadata_only=True) if namespace else []
+        except ApiError:
+            return ""
+        names = [str(each["metadata"]["name"]) for each in listed]
+        if not names or namespace in names:
+            return ""
+        meant = find_likely(namespace, names)
+        hint = f"did you mean {meant}?" if meant else f"there are: {', '.join(names)}"
+        return f": there is no such namespace; {hint}"
 
 
 def run_on_cluster(options: argparse.Namespace, work: Callable[[Cluster], Awaitable[int]]) -> int:
@@ -117,7 +119,9 @@ def run_on_cluster(options: argparse.Namespace, work: Callable[[Cluster], Awaita
     except KeyboardInterrupt:
         return INTERRUPTED
     except AccessError as error:
-        raise UnreachableError(f"no cluster to talk to: {error}; {_START}", 1) from None
+        raise UnreachableError(
+            f"no cluster to talk to: {error}; {_START}", 1, is_configured=_names_cluster(options)
+        ) from None
     except UnavailableError as error:
         raise UnreachableError(
             f"the cluster cannot be reached: {tell_unreachable(error)}; {_advise(options)}", 1
@@ -133,34 +137,20 @@ async def _run(options: argparse.Namespace, work: Callable[[Cluster], Awaitable[
         print(f"cluster: {connection.server} ({_describe_source(options.kubeconfig, path)})", file=sys.stderr)
     transport = HttpsTransport(connection, "heliostat-cli")
     try:
-        return await work(Cluster(connection, transport, options.namespace, _find_local_state(path)))
+        return await work(Cluster(connection, transport, options.namespace, find_local_state(path)))
     finally:
         await transport.close()
 
 
 def _advise(options: argparse.Namespace) -> str:
-    local = _find_local_state(find_kubeconfig(options.kubeconfig))
+    local = find_local_state(options.kubeconfig)
     return (local is not None and find_disk_problem(local.path)) or _START
 
 
-def find_kubeconfig(named: Path | None) -> Path | None:
-    """None: where every client looks."""
-    if named is not None or os.environ.get("KUBECONFIG"):
-        return named
-    return find_local_kubeconfig()
-
-
-def find_local_kubeconfig() -> Path | None:
-    """That of ``heliostat up``, while it is up."""
-    state = State(default_state())
-    return state.kubeconfig if state.is_locked() and state.kubeconfig.exists() else None
-
-
-def _find_local_state(path: Path | None) -> State | None:
-    """The state directory that the kubeconfig lies in, while a supervisor lives there."""
-    kubeconfig = path or Path(os.environ.get("KUBECONFIG") or "nowhere")
-    state = State(kubeconfig.absolute().parent)
-    return state if kubeconfig.name == state.kubeconfig.name and state.is_locked() else None
+def _names_cluster(options: argparse.Namespace) -> bool:
+    """Whether somebody said which one, so that a file which is not there is a mistake."""
+    named = options.kubeconfig is not None or options.context or os.environ.get("KUBECONFIG")
+    return bool(named) or Path(os.environ.get("HOME") or "/", ".kube", "config").exists()
 
 
 def _describe_source(named: Path | None, path: Path | None) -> str:

@@ -11,8 +11,8 @@ from pathlib import Path
 from heliostat.cli.errors import CommandError
 from heliostat.cli.simulated_nodes import add_node_flags, build_simulation
 from heliostat.cli.watch_times import build_watch_settings
-from heliostat.embedded.control_plane import ControlPlane, ControlPlaneOptions
-from heliostat.embedded.controllers.nodes.simulation import Simulation
+from heliostat.embedded.doors.controllers import ControlPlane, ControlPlaneOptions
+from heliostat.embedded.doors.simulated_nodes import Simulation
 from heliostat.runtime.connection import AccessError, Connection
 from heliostat.runtime.health_server import HealthServerError, Served
 from heliostat.runtime.host import HostSettings
@@ -87,10 +87,10 @@ def _announce(text: str) -> None:
 def _parse(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="heliostat controllers",
-        description="Run Kubernetes' own controllers (garbage collection, namespaces, Jobs, Deployments, endpoints,"
-        " ServiceAccounts, volumes, the scheduler) against any API server. It needs the rights of an administrator and"
-        " stops at SIGINT or SIGTERM; the exit code is 1 when leadership is lost or something is broken, and it should"
-        " then be started again.",
+        description="Run Kubernetes' own controllers (garbage collection, namespaces, Jobs, Deployments,"
+        " StatefulSets, endpoints, ServiceAccounts, volumes, the scheduler) against any API server. It needs the"
+        " rights of an administrator and stops at SIGINT or SIGTERM; the exit code is 1 when leadership is lost or"
+        " something is broken, and it should then be started again.",
     )
     parser.add_argument(
         "--kubeconfig",

@@ -1,7 +1,8 @@
 """``heliostat delete``: objects go, and with them what belongs to them; it waits until they are gone.
 
-A deletion names the UID that was seen, so that a new object of the same name is never hit. While it waits for one of
-a kind that owns others, those go first (Foreground); with ``--no-wait`` Kubernetes clears up later (Background).
+ray.io objects go first, and the rest when they are gone. A deletion names the UID that was seen, so that a new object
+of the same name is never hit. While it waits for one of a kind that owns others, those go first (Foreground); with
+``--no-wait`` Kubernetes clears up later (Background).
 """
 
 import argparse
@@ -12,13 +13,16 @@ import time
 import msgspec
 from msgspec import Struct
 
-from heliostat.cli.cluster_access import Cluster, add_cluster_flags, run_on_cluster
-from heliostat.cli.errors import CommandError
-from heliostat.cli.inputs import load_documents
-from heliostat.cli.served_kinds import ServedKinds, fetch_kinds
-from heliostat.cli.targets import parse_targets
+from heliostat.api.kinds import GROUP
+from heliostat.cli.cluster_access import Cluster, run_on_cluster
+from heliostat.cli.errors import CommandError, MissingObjectError
+from heliostat.cli.inputs import load_documents, take_files
+from heliostat.cli.served_kinds import fetch_kinds
+from heliostat.cli.targets import Target, find_target, parse_targets, target_of_document
+from heliostat.cli.which_cluster import add_cluster_flags
 from heliostat.kube.documents import Document
 from heliostat.kube.resource_types import ResourceType
+from heliostat.local.taking_down import tell_finalizers
 from heliostat.runtime.errors import NotFoundError, UnavailableError
 
 OWNING = (
@@ -41,10 +45,11 @@ class Doomed(Struct, frozen=True):
 
 def run(arguments: list[str]) -> int:
     options = _parse(arguments)
+    take_files(options)
     documents = load_documents(options.filename) if options.filename else []
     targets = parse_targets(options.target) if options.target else []
     if bool(options.filename) == bool(options.target):
-        raise CommandError("name either objects (KIND/NAME) or files (-f FILE)")
+        raise CommandError("name either objects (KIND/NAME, or the name of a RayCluster) or files (-f FILE)")
     return run_on_cluster(options, lambda cluster: _delete(cluster, documents, targets, options))
 
 
@@ -54,7 +59,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         description="Delete objects and what belongs to them, and wait until they are gone.",
         allow_abbrev=False,
     )
-    parser.add_argument("target", nargs="*", metavar="KIND/NAME", help="such as raycluster/demo")
+    parser.add_argument("target", nargs="*", metavar="KIND/NAME", help="such as raycluster/demo, or demo")
     parser.add_argument(
         "-f", "--filename", action="append", default=[], metavar="FILE|DIR|-", help="the objects in these documents"
     )
@@ -69,38 +74,47 @@ async def _delete(
     cluster: Cluster, documents: list[Document], targets: list[tuple[str, str]], options: argparse.Namespace
 ) -> int:
     kinds = await fetch_kinds(cluster.client)
-    doomed = [_of_document(cluster, kinds, document) for document in reversed(documents)]
-    doomed += [_of_target(cluster, kinds.meant_by(word), name) for word, name in targets]
     has_failed = False
-    leaving: list[tuple[Doomed, str]] = []
-    for each in doomed:
-        uid = await _delete_one(cluster, each, options)
-        if uid:
-            leaving.append((each, uid))
-        elif not options.ignore_not_found:
-            has_failed = True
-            print(f"heliostat delete: {each} is not there", file=sys.stderr)
-    if not options.no_wait:
-        await _wait_gone(cluster, leaving, options.timeout)
+    doomed = [_doom(cluster, target_of_document(kinds, document)) for document in reversed(documents)]
+    for word, name in targets:
+        try:
+            doomed.append(_doom(cluster, await find_target(cluster, kinds, word, name)))
+        except MissingObjectError as error:
+            has_failed |= not options.ignore_not_found
+            print(f"heliostat delete: {error}", file=sys.stderr)
+    deadline = time.monotonic() + options.timeout
+    for stage in _stages(doomed):
+        leaving: list[tuple[Doomed, str]] = []
+        for each in stage:
+            uid = await _delete_one(cluster, each, options)
+            if uid:
+                leaving.append((each, uid))
+            elif not options.ignore_not_found:
+                has_failed = True
+                print(f"heliostat delete: {await _tell_missing(cluster, each)}", file=sys.stderr)
+        if not options.no_wait:
+            await _wait_gone(cluster, leaving, deadline, options.timeout)
     return 1 if has_failed else 0
 
 
-def _of_document(cluster: Cluster, kinds: ServedKinds, document: Document) -> Doomed:
-    tree = document.tree
-    api_version, kind = str(tree.get("apiVersion", "")), str(tree.get("kind", ""))
-    resource = kinds.of(api_version, kind)
-    where = f"{document.source}:{document.line_of()}"
-    if resource is None:
-        raise CommandError(f"{where}: {kinds.explain_missing(api_version, kind)}", 1)
-    metadata = tree.get("metadata") or {}
-    if not metadata.get("name"):
-        raise CommandError(f"{where}: the {kind} has no metadata.name; it cannot be told which one is meant", 1)
-    namespace = (metadata.get("namespace") or cluster.namespace) if resource.is_namespaced else ""
-    return Doomed(resource, str(namespace), str(metadata["name"]))
+def _doom(cluster: Cluster, target: Target) -> Doomed:
+    namespace = (target.namespace or cluster.namespace) if target.resource.is_namespaced else ""
+    return Doomed(target.resource, namespace, target.name)
 
 
-def _of_target(cluster: Cluster, resource: ResourceType, name: str) -> Doomed:
-    return Doomed(resource, cluster.namespace if resource.is_namespaced else "", name)
+def _stages(doomed: list[Doomed]) -> tuple[list[Doomed], list[Doomed]]:
+    """A ray.io object before what it may depend on: one with its state in Redis has that cleaned up on its way."""
+    first = [each for each in doomed if each.resource.group == GROUP]
+    return first, [each for each in doomed if each not in first]
+
+
+async def _tell_missing(cluster: Cluster, doomed: Doomed) -> str:
+    """With the name that may be meant."""
+    try:
+        await cluster.fetch_object(doomed.resource, doomed.name, doomed.namespace)
+    except MissingObjectError as error:
+        return str(error)
+    return f"{doomed} is not there"
 
 
 async def _delete_one(cluster: Cluster, doomed: Doomed, options: argparse.Namespace) -> str:
@@ -126,23 +140,28 @@ async def _fetch_uid(cluster: Cluster, doomed: Doomed) -> str:
     return str(msgspec.json.decode(body)["metadata"]["uid"])
 
 
-async def _wait_gone(cluster: Cluster, leaving: list[tuple[Doomed, str]], seconds: float) -> None:
-    deadline = time.monotonic() + seconds
+async def _wait_gone(cluster: Cluster, leaving: list[tuple[Doomed, str]], deadline: float, seconds: float) -> None:
     for doomed, uid in leaving:
-        pause = _POLL_SECONDS
-        while await _is_there(cluster, doomed, uid):
+        pause, told = _POLL_SECONDS, ""
+        while (held := await _find_hold(cluster, doomed, uid)) is not None:
             if time.monotonic() > deadline:
                 word = f"{doomed.resource.kind.lower()}/{doomed.name}"
                 fix = f"heliostat explain {word} tells what holds it up"
                 raise CommandError(f"{doomed} is still there after {seconds:g} s; {fix}", 1)
+            if held and held != told:
+                print(f"{doomed} is being deleted{held}", flush=True)
+                told = held
             await asyncio.sleep(pause)
             pause = min(pause * 1.5, _SLOWEST_POLL)
         print(f"{doomed} is gone", flush=True)
 
 
-async def _is_there(cluster: Cluster, doomed: Doomed, uid: str) -> bool:
-    """A server that cannot be reached for a moment says nothing about the object."""
+async def _find_hold(cluster: Cluster, doomed: Doomed, uid: str) -> str | None:
+    """What holds it, for people; None when it is gone. A server that is away for a moment says nothing about it."""
     try:
-        return await _fetch_uid(cluster, doomed) == uid
+        found = msgspec.json.decode(await cluster.client.get(doomed.resource, doomed.namespace, doomed.name))
+    except NotFoundError:
+        return None
     except UnavailableError:
-        return True
+        return ""
+    return tell_finalizers(found) if found["metadata"]["uid"] == uid else None

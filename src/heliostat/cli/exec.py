@@ -6,16 +6,20 @@ import sys
 from contextlib import ExitStack, suppress
 
 from heliostat.cli.channels import Channel, Channels, Ending, open_channels, read_ending
-from heliostat.cli.cluster_access import Cluster, add_cluster_flags, run_on_cluster
+from heliostat.cli.cluster_access import Cluster, run_on_cluster
 from heliostat.cli.errors import CommandError
 from heliostat.cli.own_terminal import build_size, is_terminal, on_resize, pump_input, raw_terminal
-from heliostat.cli.pods_meant import fetch_pod, pick_container
+from heliostat.cli.pods_meant import fetch_pod, join_target, pick_container
+from heliostat.cli.which_cluster import add_cluster_flags
 from heliostat.kube.jsontree import JsonObject
 from heliostat.operator.kinds import POD
 from heliostat.runtime.calls import path_of
 from heliostat.runtime.transport import Call
 
-CANNOT_RUN = 126  # as shells have it
+CANNOT_RUN, NOT_FOUND = 126, 127  # as shells have it
+# How nodes tell that there is no such program: runc, crun, and our own.
+_WRAPPING = "error executing command in container: "
+_MISSING = ("executable file not found", "no such file or directory", "was not found in PATH", "does not exist")
 
 
 def run(arguments: list[str]) -> int:
@@ -31,16 +35,19 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         " when input and output are a terminal, so is the command's. The exit code is the command's.",
         allow_abbrev=False,
     )
-    parser.add_argument("target", metavar="RAYCLUSTER|POD", help="a name, or raycluster/NAME or pod/NAME")
+    parser.add_argument("target", nargs="+", metavar="RAYCLUSTER|POD", help="a name, or raycluster/NAME or pod/NAME")
     parser.add_argument("-c", "--container", default="", help="the container (the Pod's default, or its first)")
+    parser.add_argument("-i", "--stdin", action="store_true", help="as kubectl has it: input is given anyway")
+    parser.add_argument("-t", "--tty", action="store_true", help="as kubectl has it: a terminal is one anyway")
     parser.add_argument("-T", "--no-tty", action="store_true", help="no terminal, even when this is one")
     parser.add_argument("--no-stdin", action="store_true", help="give the command no input")
     add_cluster_flags(parser)
     own, command = _split(arguments)
     options = parser.parse_args(own)
-    options.command = command
     if not command:
-        raise CommandError(f"no command: write heliostat exec {options.target} -- COMMAND")
+        target, *rest = options.target
+        raise CommandError(f"no command: write heliostat exec {target} -- {' '.join(rest) or 'COMMAND'}")
+    options.command, options.target = command, join_target(options.target)
     return options
 
 
@@ -124,5 +131,7 @@ def _exit_code(ending: Ending | None) -> int:
         raise CommandError("the connection ended before the command did; whether it goes on is not known", 1)
     code = ending.exit_code
     if code is None:
-        raise CommandError(ending.message or "the command could not be run", CANNOT_RUN)
+        is_missing = any(words in ending.message for words in _MISSING)
+        why = ending.message.rpartition(_WRAPPING)[2]
+        raise CommandError(why or "the command could not be run", NOT_FOUND if is_missing else CANNOT_RUN)
     return code

@@ -6,18 +6,22 @@ import time
 
 from heliostat.api.kinds import GROUP
 from heliostat.api.settings import Settings
-from heliostat.cli.cluster_access import Cluster, add_cluster_flags, run_on_cluster
+from heliostat.cli.cluster_access import Cluster, run_on_cluster
 from heliostat.cli.errors import CommandError, MissingObjectError, UnreachableError
 from heliostat.cli.gone_objects import GoneObjects, Wanted
-from heliostat.cli.inputs import parse_arguments
-from heliostat.cli.scenes import fetch_around, fetch_events, fetch_scene
+from heliostat.cli.inputs import add_filename_flag, load_documents, take_files
+from heliostat.cli.judging import GivenSettings, parse_on_cluster
+from heliostat.cli.scenes import fetch_around, fetch_events, fetch_job_scene, fetch_scene, fetch_service_scene
 from heliostat.cli.served_kinds import fetch_kinds
-from heliostat.cli.targets import parse_targets
-from heliostat.kube.resource_types import ResourceType
-from heliostat.plan.explain_cluster import explain_cluster
-from heliostat.plan.explain_objects import explain_object
-from heliostat.plan.explanation import Explanation, format_explanation
-from heliostat.plan.observed import ObservationError
+from heliostat.cli.targets import Target, find_target, parse_targets, target_of_document
+from heliostat.cli.which_cluster import add_cluster_flags
+from heliostat.explain.explanation import Explanation, format_explanation
+from heliostat.explain.objects import explain_object
+from heliostat.explain.raycluster.cluster import explain_cluster
+from heliostat.explain.rayjob.job import explain_job
+from heliostat.explain.rayservice.service import explain_service
+from heliostat.kube.documents import Document
+from heliostat.plan.raycluster.observed import ObservationError
 
 
 def run(arguments: list[str]) -> int:
@@ -29,27 +33,42 @@ def run(arguments: list[str]) -> int:
         " exit code is 0 when all of them are ready, else 1.",
         allow_abbrev=False,
     )
-    parser.add_argument("target", nargs="+", metavar="KIND/NAME", help="such as raycluster/demo, pod/x, job/y")
+    parser.add_argument("target", nargs="*", metavar="KIND/NAME", help="such as raycluster/demo, pod/x, job/y, or demo")
+    add_filename_flag(parser)
     add_cluster_flags(parser)
-    options, operator_flags = parser.parse_known_args(arguments)
-    _, settings = parse_arguments(argparse.ArgumentParser(prog=parser.prog), operator_flags)
-    targets = parse_targets(options.target)
+    options, given = parse_on_cluster(parser, arguments)
+    take_files(options)
+    if bool(options.filename) == bool(options.target):
+        raise CommandError("name either objects (KIND/NAME, or the name of a RayCluster) or files (-f FILE)")
+    documents = load_documents(options.filename)
+    targets = parse_targets(options.target) if options.target else []
     gone = GoneObjects(options.kubeconfig)
     try:
-        return run_on_cluster(options, lambda cluster: _explain(cluster, targets, settings, gone))
+        return run_on_cluster(options, lambda cluster: _explain(cluster, documents, targets, given, gone))
     except UnreachableError as error:
         namespace = options.namespace or "default"
         timelines = [_remember(gone, word, name, namespace, error) for word, name in targets]
+        if not timelines:
+            raise
         print("\n\n".join(timelines))
         return 1
 
 
-async def _explain(cluster: Cluster, targets: list[tuple[str, str]], settings: Settings, gone: GoneObjects) -> int:
-    kinds = await fetch_kinds(cluster.client)
+async def _explain(
+    cluster: Cluster,
+    documents: list[Document],
+    targets: list[tuple[str, str]],
+    given: GivenSettings,
+    gone: GoneObjects,
+) -> int:
+    kinds, settings = await fetch_kinds(cluster.client), given.on(cluster.local)
+    meant = [target_of_document(kinds, document) for document in documents]
+    pairs = [(target.resource.kind, target.name, target) for target in meant]
     texts, are_ready = [], True
-    for word, name in targets:
+    for word, name, known in [*pairs, *((word, name, None) for word, name in targets)]:
         try:
-            explanation = await explain_one(cluster, kinds.meant_by(word), name, settings)
+            target = known or await find_target(cluster, kinds, word, name)
+            explanation = await explain_one(cluster, target, settings)
         except MissingObjectError as error:
             texts.append(_remember(gone, word, name, cluster.namespace, error))
             are_ready = False
@@ -63,20 +82,25 @@ async def _explain(cluster: Cluster, targets: list[tuple[str, str]], settings: S
 
 def _remember(gone: GoneObjects, word: str, name: str, namespace: str, error: CommandError) -> str:
     """The timeline of the last one of that name, or the error that there is none."""
-    found = gone.find(Wanted(words=(word,), names=(name,), namespace=namespace))
+    found = gone.find(Wanted(words=(word,) if word else (), names=(name,), namespace=namespace))
     if not found:
         raise error
     return gone.tell_timeline(found[0])
 
 
-async def explain_one(cluster: Cluster, resource: ResourceType, name: str, settings: Settings) -> Explanation:
-    tree = await cluster.fetch_object(resource, name)
+async def explain_one(cluster: Cluster, target: Target, settings: Settings) -> Explanation:
+    resource = target.resource
+    tree = await cluster.fetch_object(resource, target.name, target.namespace)
     if resource.kind == "RayCluster" and resource.group == GROUP:
         scene = await fetch_scene(cluster, tree, settings, time.time())
         try:
             return explain_cluster(scene, settings)
         except ObservationError as error:
             raise CommandError(f"the cluster shows an object that cannot be read: {error}", 1) from None
+    if resource.kind == "RayJob" and resource.group == GROUP:
+        return explain_job(await fetch_job_scene(cluster, tree, settings, time.time()), settings)
+    if resource.kind == "RayService" and resource.group == GROUP:
+        return explain_service(await fetch_service_scene(cluster, tree, settings, time.time()), settings)
     namespace = str(tree["metadata"].get("namespace", ""))
     around = await fetch_around(cluster, namespace)
     return explain_object(tree, around, await fetch_events(cluster, namespace))

@@ -5,20 +5,26 @@ import sys
 from collections.abc import Iterator
 from typing import TypeAlias
 
+from msgspec import Struct
 from msgspec.structs import replace
 
-from heliostat.cli.cluster_access import Cluster, add_cluster_flags, run_on_cluster
-from heliostat.cli.errors import CommandError
+from heliostat.cli.cluster_access import Cluster, run_on_cluster
+from heliostat.cli.errors import CommandError, MissingObjectError
+from heliostat.cli.inputs import add_filename_flag, load_documents
 from heliostat.cli.render import print_objects
 from heliostat.cli.served_kinds import ServedKinds, fetch_kinds
 from heliostat.cli.server_tables import ACCEPT, Table, format_table, read_table
+from heliostat.cli.targets import ANY, Target, find_target, parse_targets, target_of_document
+from heliostat.cli.which_cluster import add_cluster_flags
 from heliostat.desired import labels
+from heliostat.explain.explanation import format_columns
+from heliostat.explain.places import list_places
 from heliostat.kube.jsontree import JsonObject
 from heliostat.kube.pods import view_pod
 from heliostat.kube.resource_types import ResourceType
+from heliostat.kube.selector_text import parse_selector
+from heliostat.kube.selectors import SelectorError
 from heliostat.operator.kinds import POD, RAY_CLUSTER
-from heliostat.plan.explain_places import list_places
-from heliostat.plan.explanation import format_columns
 from heliostat.runtime.calls import Selection, list_call, path_of
 from heliostat.runtime.errors import NotFoundError
 from heliostat.runtime.transport import Call
@@ -41,8 +47,13 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         description="Show objects of the cluster. Without a kind: every RayCluster with its Pods.",
         allow_abbrev=False,
     )
-    parser.add_argument("kind", nargs="?", help="such as raycluster, pods, jobs.batch, pod/NAME, or several: pod,svc")
+    parser.add_argument(
+        "kind",
+        nargs="?",
+        help="such as raycluster, pods, jobs.batch, pod/NAME, several: pod,svc, or a RayCluster's name",
+    )
     parser.add_argument("name", nargs="*", help="only these")
+    add_filename_flag(parser)
     parser.add_argument("-A", "--all-namespaces", action="store_true", help="those of every namespace")
     parser.add_argument("-l", "--selector", default="", help="only those with these labels: ray.io/cluster=demo")
     parser.add_argument(
@@ -54,23 +65,39 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     )
     add_cluster_flags(parser)
     options = parser.parse_args(arguments)
+    options.targets = []
     if options.kind and "/" in options.kind:
-        kind, _slash, name = options.kind.partition("/")
-        options.kind, options.name = kind, [name, *options.name]
-    if options.name and options.all_namespaces:
+        _take_targets(options)
+    try:
+        parse_selector(options.selector)
+    except SelectorError as error:
+        raise CommandError(f"--selector: {error}") from None
+    if options.filename and (options.kind or options.all):
+        raise CommandError("-f names the objects of its documents: leave it out, or the kind and --all")
+    if (options.name or options.filename) and options.all_namespaces:
         raise CommandError("names are looked up in one namespace: leave out --all-namespaces, or the names")
     return options
 
 
+def _take_targets(options: argparse.Namespace) -> None:
+    """``pod/a b`` are two Pods, ``pod/a svc/b`` a Pod and a Service."""
+    words = [options.kind, *options.name]
+    if len(words) > 1 and all("/" in word for word in words):
+        options.targets, options.kind, options.name = parse_targets(words), "", []
+        return
+    kind, _slash, name = options.kind.partition("/")
+    options.kind, options.name = kind, [name, *options.name]
+
+
 async def get(cluster: Cluster, options: argparse.Namespace) -> int:
-    if not options.kind and not options.kinds:
+    if not (options.kind or options.kinds or options.filename or options.targets):
         return await _show_clusters(cluster, options)
     kinds = await fetch_kinds(cluster.client)
     if options.kinds:
         print("\n".join(format_columns([("NAME", "APIVERSION", "KIND"), *kinds.lines()])))
         return 0
     if options.output in ("table", "wide"):
-        return await _show_tables(cluster, _meant(kinds, options), options)
+        return await _show_tables(cluster, await _find_wishes(cluster, kinds, options), options)
     found = await fetch_objects(cluster, kinds, options)
     if options.output == "name":
         print_names(found)
@@ -79,51 +106,83 @@ async def get(cluster: Cluster, options: argparse.Namespace) -> int:
     return 0
 
 
-def _meant(kinds: ServedKinds, options: argparse.Namespace) -> list[ResourceType]:
-    return [kinds.meant_by(word) for word in options.kind.split(",")]
+class _Wish(Struct, frozen=True):
+    """Objects of one kind in one place; without names all of them."""
+
+    resource: ResourceType
+    namespace: str
+    names: tuple[str, ...] = ()
 
 
-async def _show_tables(cluster: Cluster, resources: list[ResourceType], options: argparse.Namespace) -> int:
-    """Names of one kind share a table."""
+async def _find_wishes(cluster: Cluster, kinds: ServedKinds, options: argparse.Namespace) -> list[_Wish]:
+    targets = [target_of_document(kinds, document) for document in load_documents(options.filename)]
+    targets += [Target(kinds.meant_by(word), name) for word, name in options.targets]
+    word = options.kind or ""
+    if word and not options.name and "," not in word and not kinds.is_known(word):
+        targets.append(await _find_by_name(cluster, kinds, word))
+        word = ""
+    resources = [kinds.meant_by(each) for each in word.split(",")] if word else []
+    where = "" if options.all_namespaces else cluster.namespace
+    wishes = [_Wish(each, where if each.is_namespaced else "", tuple(options.name)) for each in resources]
+    return [*wishes, *_join(cluster, targets)]
+
+
+async def _find_by_name(cluster: Cluster, kinds: ServedKinds, word: str) -> Target:
+    try:
+        return await find_target(cluster, kinds, ANY, word)
+    except MissingObjectError as error:
+        if not error.has_hint:
+            raise CommandError(f"{kinds.tell_unknown(word)}; nor is there an object of that name", 1) from None
+        raise CommandError(f"{word!r} is not a kind (heliostat get --kinds lists them), and {error}", 1) from None
+
+
+def _join(cluster: Cluster, targets: list[Target]) -> Iterator[_Wish]:
+    """Names of one kind and place share a table."""
+    names: dict[tuple[ResourceType, str], list[str]] = {}
+    for each in targets:
+        place = (each.namespace or cluster.namespace) if each.resource.is_namespaced else ""
+        names.setdefault((each.resource, place), []).append(each.name)
+    return (_Wish(resource, place, tuple(found)) for (resource, place), found in names.items())
+
+
+async def _show_tables(cluster: Cluster, wishes: list[_Wish], options: argparse.Namespace) -> int:
     shown: list[str] = []
-    for resource in resources:
-        tables = [await _fetch_table(cluster, resource, call) for call in _calls(cluster, resource, options)]
+    for wish in wishes:
+        tables = [await _fetch_table(cluster, wish, call) for call in _calls(wish, options)]
         table = replace(tables[0], rows=[row for each in tables for row in each.rows])
-        everywhere = options.all_namespaces and resource.is_namespaced
+        everywhere = options.all_namespaces and wish.resource.is_namespaced
         if table.rows:
             shown.append("\n".join(format_table(table, is_wide=options.output == "wide", with_namespace=everywhere)))
     if not shown:
-        return _tell_none(cluster, ", ".join(resource.plural for resource in resources), options)
+        return await _tell_none(cluster, ", ".join(wish.resource.plural for wish in wishes), options)
     print("\n\n".join(shown))
     return 0
 
 
-async def _fetch_table(cluster: Cluster, resource: ResourceType, call: Call) -> Table:
+async def _fetch_table(cluster: Cluster, wish: _Wish, call: Call) -> Table:
     try:
         return read_table(await cluster.client.request(call))
     except NotFoundError:
-        await cluster.fetch_object(resource, call.path.rpartition("/")[2])  # says which one may be meant
+        name = call.path.rpartition("/")[2]
+        await cluster.fetch_object(wish.resource, name, wish.namespace)  # says which one may be meant
         raise
 
 
-def _calls(cluster: Cluster, resource: ResourceType, options: argparse.Namespace) -> Iterator[Call]:
-    namespace = cluster.namespace if resource.is_namespaced else ""
-    for name in options.name:
-        yield Call(method="GET", path=path_of(resource, namespace, name), accept=ACCEPT)
-    if not options.name:
-        selection = Selection(resource, "" if options.all_namespaces else namespace, options.selector)
-        yield replace(list_call(selection), accept=ACCEPT)
+def _calls(wish: _Wish, options: argparse.Namespace) -> Iterator[Call]:
+    for name in wish.names:
+        yield Call(method="GET", path=path_of(wish.resource, wish.namespace, name), accept=ACCEPT)
+    if not wish.names:
+        yield replace(list_call(Selection(wish.resource, wish.namespace, options.selector)), accept=ACCEPT)
 
 
 async def fetch_objects(cluster: Cluster, kinds: ServedKinds, options: argparse.Namespace) -> list[Found]:
     found: list[Found] = []
-    for resource in _meant(kinds, options):
-        namespace = "" if options.all_namespaces or not resource.is_namespaced else cluster.namespace
-        if options.name:
-            found += [(resource, await cluster.fetch_object(resource, name)) for name in options.name]
+    for wish in await _find_wishes(cluster, kinds, options):
+        if wish.names:
+            trees = [await cluster.fetch_object(wish.resource, name, wish.namespace) for name in wish.names]
         else:
-            listed = await cluster.fetch_list(resource, namespace, label_selector=options.selector)
-            found += [(resource, tree) for tree in listed]
+            trees = await cluster.fetch_list(wish.resource, wish.namespace, label_selector=options.selector)
+        found += [(wish.resource, tree) for tree in trees]
     return found
 
 
@@ -139,7 +198,7 @@ async def _show_clusters(cluster: Cluster, options: argparse.Namespace) -> int:
     resource = (await fetch_kinds(cluster.client)).meant_by(str(RAY_CLUSTER))
     ray_clusters = await cluster.fetch_list(resource, namespace, label_selector=options.selector)
     if not ray_clusters:
-        return _tell_none(cluster, "RayClusters", options)
+        return await _tell_none(cluster, "RayClusters", options)
     pods = await cluster.fetch_list(POD, namespace, label_selector=labels.CLUSTER)
     print("\n\n".join("\n".join(_describe(each, pods)) for each in ray_clusters))
     return 0
@@ -161,7 +220,8 @@ def _cluster_of(pod: JsonObject) -> tuple[str, str]:
     return metadata["namespace"], (metadata.get("labels") or {}).get(labels.CLUSTER, "")
 
 
-def _tell_none(cluster: Cluster, what: str, options: argparse.Namespace) -> int:
+async def _tell_none(cluster: Cluster, what: str, options: argparse.Namespace) -> int:
     where = "in any namespace" if options.all_namespaces else f"in namespace {cluster.namespace}"
-    print(f"no {what} {where}", file=sys.stderr)
+    why = "" if options.all_namespaces else await cluster.tell_missing_namespace(cluster.namespace)
+    print(f"no {what} {where}{why}", file=sys.stderr)
     return 0

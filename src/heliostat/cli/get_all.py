@@ -9,10 +9,10 @@ import sys
 from heliostat.cli.cluster_access import Cluster, run_on_cluster
 from heliostat.cli.errors import MissingObjectError, UnreachableError
 from heliostat.cli.get import Found, fetch_objects, get, print_names
-from heliostat.cli.gone_objects import GoneObjects, Wanted, build_table, mark_gone, name_of
+from heliostat.cli.gone_objects import GoneObjects, Wanted, mark_gone, name_of
 from heliostat.cli.render import print_objects
 from heliostat.cli.served_kinds import ServedKinds, fetch_kinds
-from heliostat.embedded.history.ledger import Gone
+from heliostat.embedded.doors.past import Gone
 from heliostat.kube.timestamps import format_timestamp
 
 
@@ -71,5 +71,6 @@ def _print(living: list[Found], gone: list[Gone], options: argparse.Namespace) -
         print_names(living)
         print("".join(f"{name_of(each)} (gone at {format_timestamp(each.gone_at)})\n" for each in gone), end="")
     elif gone:
-        print("\n".join(("", *build_table(gone, with_namespace=options.all_namespaces))))
+        table = GoneObjects(options.kubeconfig).build_table(gone, with_namespace=options.all_namespaces)
+        print("\n".join(("", *table)))
     return 0

@@ -8,10 +8,16 @@ from pathlib import Path
 from heliostat.cli.errors import CommandError
 from heliostat.cli.gone_objects import find_state
 from heliostat.desired import labels
-from heliostat.embedded.node.history import LOGS, Gone, list_gone
-from heliostat.embedded.node.log_files import LogFiles
-from heliostat.embedded.node.log_lines import LogWriter, Wanted, format_log_time
-from heliostat.embedded.node.pod_record import PodRecord
+from heliostat.embedded.doors.past_pods import (
+    LOGS,
+    Gone,
+    LogFiles,
+    LogWriter,
+    PodRecord,
+    Wanted,
+    format_log_time,
+    list_gone,
+)
 from heliostat.kube.nearest import nearest_name
 
 
@@ -22,7 +28,19 @@ def has_gone_log(options: argparse.Namespace) -> bool:
 def show_gone_log(options: argparse.Namespace) -> int:
     """The log of one."""
     gone = pick_gone(_list(options), options.namespace or "default", options.target)
-    path = _pick_log(gone, options)
+    return print_gone_log(gone, options.container, options)
+
+
+def find_gone_pod(options: argparse.Namespace, selector: dict[str, str], container: str) -> Gone | None:
+    """The last one with these labels and, where one is named, this container."""
+    namespace = options.namespace or "default"
+    here = (each for each in _list(options) if each.record.namespace == namespace)
+    fitting = (each for each in here if selector.items() <= each.record.labels.items())
+    return next((each for each in fitting if not container or container in each.record.containers), None)
+
+
+def print_gone_log(gone: Gone, container: str, options: argparse.Namespace) -> int:
+    path = _pick_log(gone, container, options)
     since = b"" if options.since is None else format_log_time(time.time() - options.since)
     writer = LogWriter(Wanted(since=since, has_times=options.timestamps))
     files = LogFiles(path)
@@ -67,9 +85,9 @@ def _is_head(gone: Gone, cluster: str) -> bool:
     return found.get(labels.CLUSTER) == cluster and found.get(labels.NODE_TYPE) == labels.HEAD
 
 
-def _pick_log(gone: Gone, options: argparse.Namespace) -> Path:
+def _pick_log(gone: Gone, container: str, options: argparse.Namespace) -> Path:
     record = gone.record
-    container = options.container or record.containers[0]
+    container = container or record.containers[0]
     if container not in record.containers:
         raise CommandError(_tell_no_container(record, container), 1)
     attempts = sorted((gone.place / LOGS / container).glob("*.log"), key=lambda path: int(path.stem))

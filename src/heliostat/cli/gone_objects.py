@@ -11,15 +11,21 @@ from pathlib import Path
 from msgspec import Struct
 
 from heliostat.cli.errors import CommandError
-from heliostat.embedded.history.ledger import Gone, LedgerError, read_gone, read_timeline
-from heliostat.embedded.history.moments import tell_change, tell_state
-from heliostat.embedded.history.recorder import LEDGER
+from heliostat.embedded.doors.past import (
+    LEDGER,
+    Gone,
+    LedgerError,
+    read_gone,
+    read_timeline,
+    tell_change,
+    tell_last_life,
+)
+from heliostat.explain.explanation import format_columns
 from heliostat.kube.jsontree import JsonObject
 from heliostat.kube.selector_text import parse_selector
 from heliostat.kube.selectors import SelectorError
 from heliostat.kube.timestamps import format_timestamp
 from heliostat.local.state import State, default_state
-from heliostat.plan.explanation import format_columns
 
 GONE_AT = "heliostat.dev/gone-at"  # an annotation of what is shown, never of what is there
 _SHORT_NAMES = {"po": "pods", "svc": "services"}
@@ -71,23 +77,23 @@ class GoneObjects:
             before = moment.facts
         return "\n".join([*lines, f"  {format_timestamp(gone.gone_at)}  gone"])
 
+    def build_table(self, found: Iterable[Gone], *, with_namespace: bool) -> list[str]:
+        """Lines, the headings first."""
+        heads = ("GONE OBJECT", "LAST STATE", "CREATED", "GONE")
+        rows = [("NAMESPACE", *heads) if with_namespace else heads]
+        for each in found:
+            created = str(each.tree["metadata"].get("creationTimestamp", ""))
+            state = tell_last_life(read_timeline(self._ledger, each.uid), each.tree)
+            row = (name_of(each), state, created, format_timestamp(each.gone_at))
+            rows.append((each.key.namespace, *row) if with_namespace else row)
+        return list(format_columns(rows))
+
 
 def _is_meant(word: str, gone: Gone) -> bool:
     plural, _dot, group = gone.key.resource.partition(".")
     names = (plural, str(gone.tree.get("kind", "")).lower())
     wanted = word.lower()
     return _SHORT_NAMES.get(wanted, wanted) in (*names, *(f"{name}.{group}" for name in names if group))
-
-
-def build_table(gone: Iterable[Gone], *, with_namespace: bool) -> list[str]:
-    """Lines, the headings first."""
-    heads = ("GONE OBJECT", "LAST STATE", "CREATED", "GONE")
-    rows = [("NAMESPACE", *heads) if with_namespace else heads]
-    for each in gone:
-        created = str(each.tree["metadata"].get("creationTimestamp", ""))
-        row = (name_of(each), tell_state(each.tree), created, format_timestamp(each.gone_at))
-        rows.append((each.key.namespace, *row) if with_namespace else row)
-    return list(format_columns(rows))
 
 
 def name_of(gone: Gone) -> str:

@@ -1,20 +1,19 @@
 """What every command that reads documents shares: ``-f``, the operator's flags, and files turned into documents."""
 
 import argparse
-import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path as FilePath
 
-from heliostat.api.settings import Settings
 from heliostat.cli.errors import CommandError
 from heliostat.kube.documents import Document, DocumentError, read_documents
-from heliostat.operator.flags import FLAG_HELP, OperatorFlags, UsageError, build_settings, parse_flags
+from heliostat.operator.flags import FLAG_HELP
 
 _SUFFIXES = (".yaml", ".yml", ".json")
 
 
 def build_parser(command: str, description: str) -> argparse.ArgumentParser:
+    """Documents, or objects of the cluster by their names."""
     flags = "\n".join(f"  --{name}={help_text}" for name, help_text in FLAG_HELP.items())
     parser = argparse.ArgumentParser(
         prog=f"heliostat {command}",
@@ -23,35 +22,67 @@ def build_parser(command: str, description: str) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
+    add_filename_flag(parser)
+    parser.add_argument(
+        "target",
+        nargs="*",
+        metavar="FILE|RAYCLUSTER",
+        help="a file, as with -f, or objects of the cluster: KIND/NAME",
+    )
+    return parser
+
+
+def add_filename_flag(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-f",
         "--filename",
         action="append",
-        required=True,
+        default=[],
         metavar="FILE|DIR|-",
         help="documents to read: a file, a directory (its .yaml, .yml and .json files) or - for standard input",
     )
-    parser.add_argument("-n", "--namespace", default="default", help="for documents that name none (default: default)")
-    return parser
 
 
-def parse_arguments(parser: argparse.ArgumentParser, arguments: list[str]) -> tuple[argparse.Namespace, Settings]:
-    try:
-        flags, own = parse_flags(arguments)
-        return parser.parse_args(own), build_settings(flags, os.environ, _read_config(flags))
-    except UsageError as error:
-        raise CommandError(str(error)) from None
+def take_files(options: argparse.Namespace) -> None:
+    """What stands among the targets and is a file by its name: ``heliostat plan cluster.yaml``."""
+    files = [word for word in options.target if word == "-" or word.endswith((*_SUFFIXES, "/"))]
+    options.filename = [*options.filename, *files]
+    options.target = [word for word in options.target if word not in files]
 
 
-def _read_config(flags: OperatorFlags) -> dict[str, object] | None:
-    if not flags.config:
+def check_inputs(options: argparse.Namespace) -> None:
+    """Raises CommandError unless there are either documents or names."""
+    take_files(options)
+    if bool(options.filename) == bool(options.target):
+        raise CommandError("name either documents (FILE, or -f FILE|DIR|-) or objects of the cluster (raycluster/NAME)")
+
+
+def load_named(options: argparse.Namespace, what: str) -> list[Document]:
+    """Objects of the cluster that are targets; ``what`` is done with them."""
+    if not options.target:
+        return []
+    from heliostat.cli.live_documents import load_live_documents  # whoever reads files alone starts sooner
+
+    return load_live_documents(options, what)
+
+
+def require_files(options: argparse.Namespace) -> None:
+    """Files may be named with and without ``-f``. Raises CommandError when there are none."""
+    options.filename = [*options.filename, *options.file]
+    if not options.filename:
+        raise CommandError("no documents: name a file, a directory or - for standard input with -f")
+
+
+def read_config(path: str) -> dict[str, object] | None:
+    """What the operator's ``--config`` names; None when that is nothing."""
+    if not path:
         return None
     try:
-        documents = read_documents(_read_bytes(FilePath(flags.config)), flags.config)
+        documents = read_documents(_read_bytes(FilePath(path)), path)
     except DocumentError as error:
         raise CommandError(f"cannot read the configuration: {error}") from None
     if len(documents) != 1 or not isinstance(documents[0].tree, dict):
-        raise CommandError(f"{flags.config} must hold one configuration document")
+        raise CommandError(f"{path} must hold one configuration document")
     return documents[0].tree
 
 

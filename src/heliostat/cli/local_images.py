@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from heliostat.embedded.node.images import ImageTableError
+from heliostat.embedded.doors.images import ImageTableError
 from heliostat.local.images import load_images
 
 
@@ -13,7 +13,7 @@ def add_image_flags(parser: argparse.ArgumentParser, when: str = "") -> None:
         "--images",
         type=parse_table,
         metavar="FILE",
-        help=f"{when}what image names stand for, before our own table (images.toml)",
+        help=f"{when}what image names stand for, before our own table (~/.config/heliostat/images.toml)",
     )
     parser.add_argument(
         "--exact-images",

@@ -5,7 +5,7 @@ import re
 
 from heliostat.cli.errors import CommandError
 from heliostat.cli.node_traits import merge_wishes, parse_labels, parse_resources, parse_taints
-from heliostat.embedded.node.choices import AUTO, DEFAULT_PORTS, NONE, WAYS
+from heliostat.embedded.doors.node_choices import AUTO, DEFAULT_PORTS, NONE, WAYS
 from heliostat.local.machine import NodeWishes
 
 MOST_NODES = 100
@@ -78,7 +78,7 @@ def check_isolation(options: argparse.Namespace) -> None:
     """A wish that the system refuses is refused before anything is started. Raises CommandError."""
     if options.isolation in (AUTO, NONE):
         return
-    from heliostat.embedded.node import isolation  # few ask for it, and it is much to load
+    from heliostat.embedded.doors.node_choices import isolation
 
     try:
         isolation.decide_isolation(options.isolation, isolation.observe_trials())

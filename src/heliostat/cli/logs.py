@@ -1,12 +1,14 @@
-"""``heliostat logs``: what a container has written; for a RayCluster, its head's."""
+"""``heliostat logs``: what a container has written; for a RayCluster, its head's, and for a RayJob, its driver's."""
 
 import argparse
 import re
 import sys
 
-from heliostat.cli.cluster_access import REQUEST_SECONDS, Cluster, add_cluster_flags, run_on_cluster
+from heliostat.cli.cluster_access import REQUEST_SECONDS, Cluster, run_on_cluster
 from heliostat.cli.errors import CommandError, MissingObjectError, UnreachableError
-from heliostat.cli.pods_meant import fetch_pod, pick_container
+from heliostat.cli.job_logs import check_job_options, is_job, show_gone_job_log, show_job_log
+from heliostat.cli.pods_meant import fetch_pod, join_target, pick_container
+from heliostat.cli.which_cluster import add_cluster_flags
 from heliostat.operator.kinds import POD
 from heliostat.runtime.calls import path_of
 from heliostat.runtime.errors import error_of
@@ -18,6 +20,8 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
 def run(arguments: list[str]) -> int:
     options = _parse(arguments)
+    if is_job(options.target):
+        check_job_options(options)
     try:
         return run_on_cluster(options, lambda cluster: _show(cluster, options))
     except (MissingObjectError, UnreachableError) as error:
@@ -28,6 +32,8 @@ def _remember(options: argparse.Namespace, error: CommandError) -> int:
     """There is no such Pod now; there may have been one."""
     from heliostat.cli.gone_logs import has_gone_log, show_gone_log
 
+    if is_job(options.target):
+        return show_gone_job_log(options, error)
     if options.all and (has_gone_log(options) or isinstance(error, UnreachableError)):
         return show_gone_log(options)
     if has_gone_log(options):
@@ -38,10 +44,12 @@ def _remember(options: argparse.Namespace, error: CommandError) -> int:
 def _parse(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="heliostat logs",
-        description="Print what a container has written. A RayCluster stands for its head Pod.",
+        usage="heliostat logs RAYCLUSTER|POD|rayjob/NAME [-f] [-c CONTAINER] [OPTIONS]",
+        description="Print what a container has written. A RayCluster stands for its head Pod. A RayJob"
+        " stands for its driver: from Ray while its cluster is there, and afterwards from what is kept.",
         allow_abbrev=False,
     )
-    parser.add_argument("target", metavar="RAYCLUSTER|POD", help="a name, or raycluster/NAME or pod/NAME")
+    parser.add_argument("target", nargs="+", metavar="TARGET", help="a name, raycluster/NAME, pod/NAME or rayjob/NAME")
     parser.add_argument("-f", "--follow", action="store_true", help="go on with what it writes from now on")
     parser.add_argument("-c", "--container", default="", help="the container (the Pod's default, or its first)")
     parser.add_argument("-p", "--previous", action="store_true", help="the run before this one")
@@ -50,10 +58,17 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--timestamps", action="store_true", help="begin each line with its time")
     parser.add_argument("--all", action="store_true", help="also of a Pod that is gone, as the local node kept it")
     add_cluster_flags(parser)
-    return parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    options.target = join_target(options.target)
+    return options
 
 
 async def _show(cluster: Cluster, options: argparse.Namespace) -> int:
+    if is_job(options.target):
+        shown = await show_job_log(cluster, options)
+        if isinstance(shown, int):
+            return shown
+        options.target = f"pod/{shown}"
     pod = await fetch_pod(cluster, options.target)
     query = {
         "container": pick_container(pod, options.container),
@@ -84,6 +99,8 @@ def _refusal(answer: Reply, name: str) -> Exception:
     if answer.status == 204:  # it has no node
         return CommandError(f"Pod {name} has written nothing yet; {why}", 1)
     error = error_of(answer.status, answer.body, answer.retry_after)
+    if str(error).startswith("previous terminated container"):
+        return CommandError(f"a container of Pod {name} has had no run before this one, so there is no earlier log", 1)
     return CommandError(f"{error}; {why}", 1) if "waiting to start" in str(error) else error
 
 

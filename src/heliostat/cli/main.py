@@ -6,7 +6,7 @@ from importlib import import_module
 from types import ModuleType
 
 from heliostat import __version__
-from heliostat.cli.errors import CommandError
+from heliostat.cli.errors import INTERRUPTED, CommandError
 
 COMMANDS = {
     "run": "bring a RayCluster up on this machine and run a program on it",
@@ -18,6 +18,7 @@ COMMANDS = {
     "explain": "tell why an object is not ready, and what to do about it",
     "logs": "print what a container has written",
     "exec": "run a command in a container",
+    "dashboard": "open the dashboard of a RayCluster at an address of this machine",
     "delete": "delete objects and wait until they are gone",
     "kubeconfig": "print where the local cluster's kubeconfig is",
     "validate": "find every problem in ray.io documents, with line and fix",
@@ -29,6 +30,9 @@ COMMANDS = {
     "node": "make this machine a node of any API server",
     "controllers": "run Kubernetes' own controllers against any API server",
 }
+
+
+_SLOW = ("run", "up", "down", "dashboard")
 
 
 def usage() -> str:
@@ -63,17 +67,27 @@ def main(argv: list[str] | None = None) -> int:
         hint = f"did you mean {meant}?" if meant else f"commands are {', '.join(COMMANDS)}"
         print(f"heliostat: unknown command {name!r}; {hint}", file=sys.stderr)
         return 2
+    _show_life(name)
     try:
         code: int = _import_command(name).run(arguments[1:])
         sys.stdout.flush()
     except CommandError as error:
         print(f"heliostat {name}: {error}", file=sys.stderr)
         return error.exit_code
+    except KeyboardInterrupt:
+        return INTERRUPTED
     except BrokenPipeError:
         # The reader has seen enough (`heliostat render … | head`). Python would complain again when it flushes at exit.
         sys.stdout = None
         return 0
     return code
+
+
+def _show_life(name: str) -> None:
+    """On a terminal, at once: loading what these need takes half a second. What they write goes over it."""
+    if name in _SLOW and sys.stderr is not None and sys.stderr.isatty():
+        sys.stderr.write("…\r")
+        sys.stderr.flush()
 
 
 def _import_command(name: str) -> ModuleType:

@@ -12,23 +12,25 @@ from heliostat.cli.errors import CommandError
 from heliostat.cli.local_images import add_image_flags
 from heliostat.cli.local_nodes import add_local_node_flags, build_node_wishes
 from heliostat.cli.open_files import allow_many_open_files
-from heliostat.embedded.node.images import ImageTableError
-from heliostat.embedded.node.isolation import (
+from heliostat.embedded.doors.images import ImageTableError
+from heliostat.embedded.doors.local_node import CONDITION as ISOLATED
+from heliostat.embedded.doors.local_node import (
     Isolation,
+    LocalNode,
+    LocalNodeOptions,
+    Networks,
+    NodeFacts,
     NoIsolationError,
     decide_isolation,
+    dns_address_of,
     enter,
     judge,
+    observe_host_address,
     observe_trials,
+    outbound,
 )
-from heliostat.embedded.node.network import outbound
-from heliostat.embedded.node.network.shared import observe_host_address
-from heliostat.embedded.node.network.wiring import Networks
-from heliostat.embedded.node.node_facts import NodeFacts
-from heliostat.embedded.node.plain_pods import CONDITION as ISOLATED
-from heliostat.embedded.node.program import LocalNode, LocalNodeOptions, dns_address_of
 from heliostat.local.first_life import is_first_life
-from heliostat.local.images import load_images
+from heliostat.local.images import load_images, usual_file
 from heliostat.local.machine import GATEWAY, build_local_machines
 from heliostat.local.thrift import is_thrifty, use_small_buffers
 from heliostat.runtime.connection import AccessError, Connection
@@ -95,6 +97,7 @@ def _node_options(options: argparse.Namespace, isolation: Isolation) -> LocalNod
             dns_address=str(dns_address_of(networks)),
             allocatable=machines[0].capacity,
             images=load_images(options.images, is_exact=options.exact_images),
+            images_file=_shorten(options.images or usual_file()),
             has_strict_cpu=options.strict,
             plain_because=isolation.because,
             outbound_ports=options.outbound,
@@ -104,6 +107,12 @@ def _node_options(options: argparse.Namespace, isolation: Isolation) -> LocalNod
         networks=networks,
         socket=options.socket,
     )
+
+
+def _shorten(path: Path) -> str:
+    """As people write it."""
+    home = Path.home()
+    return f"~/{path.relative_to(home)}" if path.is_relative_to(home) else str(path)
 
 
 async def _work(options: argparse.Namespace, node_options: LocalNodeOptions) -> int:

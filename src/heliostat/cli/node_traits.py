@@ -13,8 +13,7 @@ from typing import Final
 from msgspec import Struct
 
 from heliostat.cli.errors import CommandError
-from heliostat.embedded.controllers.taints import NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE
-from heliostat.embedded.controllers.views.nodes import Taint
+from heliostat.embedded.doors.machines import NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE, Taint
 from heliostat.kube.names import label_key_problems, label_value_problems
 from heliostat.kube.quantity import Quantity, QuantityError
 from heliostat.local.machine import Traits

@@ -25,6 +25,7 @@ from heliostat.operator.permissions import Scope
 from heliostat.operator.program import RayOperator
 from heliostat.operator.start_up import StartUp
 from heliostat.operator.usage_error import UsageError
+from heliostat.ray.ways import DirectWays, ProxiedWays, open_direct_transport
 from heliostat.runtime.client import Client
 from heliostat.runtime.connection import AccessError, Connection
 from heliostat.runtime.health_server import METRICS, PROBES, HealthServerError, Served
@@ -83,6 +84,7 @@ class _Process:
             Scope(told.namespaces, _lease_namespace(told, connection)),
             log=self._log,
             has_election=told.has_election,
+            uses_proxy=told.uses_proxy,
             use_ingress_on_openshift=told.use_ingress_on_openshift,
         )
         self._settings = told.settings  # until the platform is known
@@ -110,15 +112,22 @@ class _Process:
             await self._turn.wait()
 
     async def _work(self, place: Workplace) -> None:
+        direct = None if self._told.uses_proxy else open_direct_transport("heliostat-operator")
+        ways = ProxiedWays(place.transport) if direct is None else DirectWays(direct, self._told.ray_gateway)
         operator = RayOperator(
             place.transport,
             _operator_options(self._told, self._settings),
             on_problem=place.problems.note,
             metrics=place.metrics,
             fence=place.fence,
+            ways=ways,
         )
         place.health.watch_over(operator.host)
-        await operator.run(place.stop, place.since)
+        try:
+            await operator.run(place.stop, place.since)
+        finally:
+            if direct is not None:
+                await direct.close()
 
     def _announce(self, text: str) -> None:
         """For people at a terminal; whoever collects a Pod's logs wants nothing but logs."""

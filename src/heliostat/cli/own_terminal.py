@@ -56,11 +56,17 @@ def pump_input(
     """Hand on what comes in, in a thread that ends with the process: reading a terminal cannot be cancelled."""
     loop = asyncio.get_running_loop()
 
+    def hand_on(step: Coroutine[Any, Any, None]) -> None:
+        try:
+            asyncio.run_coroutine_threadsafe(step, loop).result()
+        finally:
+            step.close()  # a loop that has ended takes nothing, and would say so on the terminal
+
     def read() -> None:
         with suppress(ConnectionError, RuntimeError, CancelledError):  # the command or the loop has ended
             while data := _read_input():
-                asyncio.run_coroutine_threadsafe(send(data), loop).result()
-            asyncio.run_coroutine_threadsafe(end(), loop).result()
+                hand_on(send(data))
+            hand_on(end())
 
     threading.Thread(target=read, name="input", daemon=True).start()
 

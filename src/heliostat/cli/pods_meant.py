@@ -7,6 +7,7 @@ import msgspec
 
 from heliostat.cli.cluster_access import Cluster
 from heliostat.cli.errors import CommandError, MissingObjectError
+from heliostat.cli.likely_names import find_likely
 from heliostat.desired import labels
 from heliostat.kube.jsontree import JsonObject
 from heliostat.kube.nearest import nearest_name
@@ -16,6 +17,18 @@ from heliostat.runtime.errors import NotFoundError
 _DEFAULT_CONTAINER = "kubectl.kubernetes.io/default-container"
 _POD_WORDS = ("pod", "pods", "po")
 _CLUSTER_WORDS = ("raycluster", "rayclusters", "rayclusters.ray.io", "raycluster.ray.io")
+
+JOB_WORDS = ("rayjob", "rayjobs", "rayjobs.ray.io", "rayjob.ray.io")
+
+
+def join_target(words: list[str]) -> str:
+    """``raycluster hello`` is raycluster/hello."""
+    kind, *names = words
+    if len(names) == 1 and kind.lower() in (*_POD_WORDS, *_CLUSTER_WORDS, *JOB_WORDS) and "/" not in names[0]:
+        return f"{kind}/{names[0]}"
+    if names:
+        raise CommandError(f"{' '.join(words)!r} is more than one target; name one RayCluster or Pod")
+    return kind
 
 
 async def fetch_pod(cluster: Cluster, target: str) -> JsonObject:
@@ -48,7 +61,7 @@ async def _fetch_head(cluster: Cluster, name: str, *, is_certain: bool) -> JsonO
         raise CommandError(f"RayCluster {name} has no head Pod now; heliostat explain raycluster/{name} tells why", 1)
     known = [pod["metadata"]["name"] for pod in pods]
     known += list(dict.fromkeys(filter(None, (_label(pod, labels.CLUSTER) for pod in pods))))
-    meant = nearest_name(name, known)
+    meant = find_likely(name, known)
     hint = f"did you mean {meant}?" if meant else "heliostat get shows what there is"
     raise MissingObjectError(f"there is no Pod or RayCluster {name!r} in namespace {cluster.namespace}; {hint}", 1)
 

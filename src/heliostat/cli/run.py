@@ -1,57 +1,68 @@
-"""``heliostat run``: from a YAML file to a ready RayCluster on this machine, and a program on it to its result."""
+"""``heliostat run``: from a YAML file to a ready RayCluster on this machine, and a program on it to its result.
+
+What takes long to load is loaded while the local Kubernetes starts, so that the first line comes at once.
+"""
 
 import argparse
-import asyncio
-import os
 import sys
 import time
+from importlib import import_module
 from pathlib import Path
 
-from heliostat.api.documents import is_ray_document
-from heliostat.api.review import review
-from heliostat.api.settings import Settings
-from heliostat.cli import down, up
-from heliostat.cli.errors import CommandError
-from heliostat.cli.findings import format_finding
-from heliostat.cli.inputs import load_documents
+from heliostat.cli import up
+from heliostat.cli.errors import INTERRUPTED, CommandError
 from heliostat.cli.local_images import add_image_flags, build_image_flags
 from heliostat.cli.local_nodes import add_local_node_flags, build_local_node_flags, build_node_wishes
 from heliostat.cli.local_operator import add_local_operator_flags, build_local_operator_flags
-from heliostat.kube.jsontree import JsonObject
 from heliostat.local.assembly import READY_PROBE_SECONDS
-from heliostat.local.running import RAY_CLUSTER, Made, RunError, Show, apply_all, follow_until_ready, run_job, take_down
-from heliostat.local.session import Session, UnknownKindError, open_session
-from heliostat.local.state import State
-from heliostat.local.view import ProgressView
-from heliostat.ray.packages import PackageError
-from heliostat.runtime.errors import ApiError
-
-_INTERRUPTED = 130
-_PATIENCE_SECONDS = 60.0  # our processes may die and come back
+from heliostat.local.state import default_state
+from heliostat.local.view import View, open_view
 
 
 def run(arguments: list[str]) -> int:
     own, command = _split(arguments)
     options = _parse(own)
     build_node_wishes(options)
-    documents = _load(options)
+    deadline = time.monotonic() + options.timeout
+    view = open_view(sys.stderr)
+    try:
+        return _run(command, options, view, deadline)
+    except KeyboardInterrupt:
+        view.clear()
+        return INTERRUPTED
+
+
+def _run(command: list[str], options: argparse.Namespace, view: View, deadline: float) -> int:
+    from heliostat.cli.local_settings import settings_of_run
+    from heliostat.cli.run_documents import find_job, load_judged
+
+    settings = settings_of_run(options.state or default_state(), options)
+    documents = load_judged(options.filename, settings)
+    if command and find_job(documents) is not None:
+        raise CommandError(f"the RayJob in {options.filename} brings its own program: leave out -- {' '.join(command)}")
     state = up.open_for_use(options)
     was_up = state.is_locked()
-    if not was_up:
-        up.start_in_background(state, _flags_of_up(options))
-        up.wait_until_ready(state)
-    elif _flags_of_up(options):
-        told = " ".join(_flags_of_up(options))
-        print(f"heliostat is up already and stays as it was started: heliostat down first for {told}", file=sys.stderr)
-    try:
-        return asyncio.run(_run(state, documents, command, options))
-    except KeyboardInterrupt:
-        return _INTERRUPTED
-    except (RunError, PackageError, ApiError, UnknownKindError) as error:
-        raise CommandError(str(error), 1) from None
-    finally:
-        if not was_up and not options.keep:
-            down.stop(state)
+    flags = _flags_of_up(options)
+    if was_up and flags:
+        up.tell_ignored(flags)
+    up.bring_up(state, flags, view, max(0.0, deadline - time.monotonic()), _load_course)
+
+    from heliostat.cli.run_course import Course, Wishes
+
+    wishes = Wishes(
+        command=tuple(command),
+        working_directory=options.working_dir,
+        namespace=options.namespace,
+        keeps=options.keep,
+        keeps_on_failure=options.keep_on_failure,
+        deadline=deadline,
+    )
+    return Course(state, documents, settings, wishes, view, is_ours=not was_up).run()
+
+
+def _load_course() -> None:
+    """It takes a second, which the local Kubernetes takes longer to start."""
+    import_module("heliostat.cli.run_course")
 
 
 def _flags_of_up(options: argparse.Namespace) -> list[str]:
@@ -75,75 +86,31 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         prog="heliostat run",
         usage="heliostat run FILE [OPTIONS] [-- COMMAND…]",
         description="Bring up what the file describes on this machine (heliostat up is done if needed), follow it until"
-        " it is ready, run COMMAND on it as a Ray job with this directory sent along, and take down what was made. The"
-        " exit code is the command's.",
+        " it is ready, run COMMAND on it as a Ray job with this directory sent along, and take down what was made. A"
+        " RayJob is followed to its result, with what its driver says; Ctrl-C asks Ray to stop it. The exit code is"
+        " the command's or the RayJob's. A cluster that cannot become ready ends it at once, with the reason.",
     )
-    parser.add_argument("filename", metavar="FILE", help="the documents, one of them a RayCluster; - reads from stdin")
+    parser.add_argument(
+        "filename", metavar="FILE", help="the documents, with a RayCluster or a RayJob; - reads from stdin"
+    )
     parser.add_argument("-n", "--namespace", default="default", help="for documents that name none (default)")
     parser.add_argument("--working-dir", type=Path, default=Path(), help="what is sent along (the current directory)")
     parser.add_argument(
         "--timeout", type=float, default=300.0, metavar="SECONDS", help="for the cluster to be ready (300)"
     )
     parser.add_argument("--keep", action="store_true", help="leave everything up afterwards")
+    parser.add_argument(
+        "--keep-on-failure", action="store_true", help="leave everything up when it fails, to look at what is there"
+    )
     parser.add_argument("--ephemeral", action="store_true", help="when it has to be started: keep nothing on disk")
     add_image_flags(parser, "when it has to be started: ")
-    parser.add_argument("--strict", action="store_true", help="when it has to be started: promise what there is")
+    parser.add_argument(
+        "--strict",
+        action="store_true",
+        help="when it has to be started: advertise only the CPU and memory this machine has",
+    )
     add_local_node_flags(parser, "when it has to be started: ")
     add_local_operator_flags(parser, "when it has to be started: ")
     up.add_probe_flag(parser, "when it has to be started: ")
     parser.add_argument("--state", type=Path, help="the state directory (HELIOSTAT_STATE or ~/.local/state/heliostat)")
     return parser.parse_args(arguments)
-
-
-def _load(options: argparse.Namespace) -> list[JsonObject]:
-    """Refused before anything is started."""
-    documents = load_documents([options.filename])
-    problems = [
-        (document, problem)
-        for document in documents
-        if is_ray_document(document.tree)
-        for problem in review(document.tree, Settings()).problems
-        if problem.severity == "error"
-    ]
-    for document, problem in problems:
-        print(format_finding(document, problem), file=sys.stderr)
-    if problems:
-        raise CommandError("the file was refused; nothing was started", 1)
-    trees = [document.tree for document in documents]
-    if sum(tree.get("kind") == RAY_CLUSTER for tree in trees) != 1:
-        raise CommandError(f"{options.filename} must hold exactly one RayCluster", 1)
-    return trees
-
-
-async def _run(state: State, documents: list[JsonObject], command: list[str], options: argparse.Namespace) -> int:
-    view = ProgressView(sys.stderr)
-    show = Show(progress=view.show, words=_print_words, note=view.note)
-    async with open_session(state.kubeconfig, patience=_PATIENCE_SECONDS) as session:
-        made = await apply_all(session, documents, options.namespace, show)
-        try:
-            cluster = next(each.tree for each in made if each.tree["kind"] == RAY_CLUSTER)
-            ready = await follow_until_ready(session, cluster, show, options.timeout)
-            view.done()
-            if not command:
-                _tell_how_to_go_on(state, ready, options)
-                return 0
-            id_ = f"heliostat-{os.getpid()}-{time.time_ns() // 1_000_000}"
-            return await run_job(session, ready, command, options.working_dir, id_, show)
-        finally:
-            view.done()
-            await _clean_up(session, made, command, options)
-
-
-async def _clean_up(session: Session, made: list[Made], command: list[str], options: argparse.Namespace) -> None:
-    if command and not options.keep:
-        await take_down(session, made)
-
-
-def _tell_how_to_go_on(state: State, cluster: JsonObject, options: argparse.Namespace) -> None:
-    options.keep = True  # somebody wants to use it
-    print(f"ready; export KUBECONFIG={state.kubeconfig}")
-    print(f"heliostat down stops it; kubectl delete raycluster {cluster['metadata']['name']} takes the cluster down")
-
-
-def _print_words(text: str) -> None:
-    print(text, end="", flush=True)

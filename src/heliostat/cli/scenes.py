@@ -5,16 +5,25 @@ What cannot be read is unknown, with the reason, and never taken for missing.
 
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from heliostat.api.settings import Settings
 from heliostat.cli.cluster_access import Cluster
-from heliostat.desired import labels
+from heliostat.cli.surroundings import (
+    cluster_of_job,
+    cluster_of_service,
+    fetch_clusters_of_service,
+    fetch_neighbours,
+)
+from heliostat.explain.raycluster.cluster import Presence, Scene
+from heliostat.explain.rayjob.job import JobScene
+from heliostat.explain.rayservice.service import ServiceScene
 from heliostat.kube.jsontree import JsonObject
 from heliostat.kube.resource_types import ResourceType
 from heliostat.kube.timestamps import TimestampError, parse_timestamp
 from heliostat.local.state import State
 from heliostat.operator.configuration import LEASE_NAME
-from heliostat.operator.kinds import POD, RAY_CLUSTER, kinds_around
-from heliostat.plan.explain_cluster import Presence, Scene
+from heliostat.operator.kinds import POD, RAY_CLUSTER
 from heliostat.runtime.errors import RefusedError
 
 EVENT = ResourceType("v1", "Event", "events")
@@ -31,22 +40,7 @@ _STALE_SECONDS = 60.0  # clocks differ, and a lease changes hands
 async def fetch_scene(cluster: Cluster, tree: JsonObject, settings: Settings, now: float) -> Scene:
     """``now``: epoch seconds."""
     namespace, name = tree["metadata"]["namespace"], tree["metadata"]["name"]
-    objects: list[JsonObject] = []
-    unread: dict[str, str] = {}
-    try:
-        objects += await cluster.fetch_list(POD, namespace, label_selector=f"{labels.CLUSTER}={name}")
-    except RefusedError as error:
-        unread["Pod"] = str(error)
-    for kind, cached in kinds_around(settings).items():
-        try:
-            objects += await cluster.fetch_list(
-                cached.resource,
-                namespace,
-                label_selector=cached.label_selector,
-                metadata_only=cached.metadata_only,
-            )
-        except RefusedError as error:
-            unread[kind] = str(error)
+    objects, unread = await fetch_neighbours(cluster, namespace, name, settings)
     return Scene(
         cluster=tree,
         objects=tuple(objects),
@@ -54,6 +48,36 @@ async def fetch_scene(cluster: Cluster, tree: JsonObject, settings: Settings, no
         events=await fetch_events(cluster, namespace),
         operator=await find_operator(cluster, now),
         now=now,
+    )
+
+
+async def fetch_job_scene(cluster: Cluster, tree: JsonObject, settings: Settings, now: float) -> JobScene:
+    """The RayJob with the scene of its cluster, as far as it has one."""
+    namespace, name = tree["metadata"]["namespace"], cluster_of_job(tree)
+    own = [each for each in await cluster.fetch_list(RAY_CLUSTER, namespace) if each["metadata"]["name"] == name]
+    if own:
+        named = own[0] | {"apiVersion": RAY_CLUSTER.api_version, "kind": RAY_CLUSTER.kind}
+        scene = await fetch_scene(cluster, named, settings, now)
+        return JobScene(tree, replace(scene, objects=(*scene.objects, named)))
+    objects, unread = await fetch_neighbours(cluster, namespace, name, settings)
+    return JobScene(tree, Scene(cluster={}, objects=tuple(objects), unread=unread, now=now))
+
+
+async def fetch_service_scene(cluster: Cluster, tree: JsonObject, settings: Settings, now: float) -> ServiceScene:
+    """The RayService with its clusters, and the scene of the one that gets ready, or else of the active one."""
+    namespace, name = tree["metadata"]["namespace"], cluster_of_service(tree)
+    clusters = await fetch_clusters_of_service(cluster, namespace, tree["metadata"]["name"])
+    objects, unread = await fetch_neighbours(cluster, namespace, name, settings)
+    return ServiceScene(
+        tree,
+        Scene(
+            cluster=next((each for each in clusters if each["metadata"]["name"] == name), {}),
+            objects=(*clusters, *objects),
+            unread=unread,
+            events=await fetch_events(cluster, namespace),
+            operator=await find_operator(cluster, now),
+            now=now,
+        ),
     )
 
 

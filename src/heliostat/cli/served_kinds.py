@@ -70,11 +70,19 @@ class ServedKinds:
         for kind in self._kinds:
             if lower in kind.words:
                 return kind.resource
-        raise CommandError(self._tell_unknown(word), 1)
+        raise CommandError(self.tell_unknown(word), 1)
 
     def of(self, api_version: str, kind: str) -> ResourceType | None:
         found = (each.resource for each in self._kinds if each.resource.api_version == api_version)
         return next((resource for resource in found if resource.kind == kind), None)
+
+    def of_kind(self, kind: str, group: str) -> list[ResourceType]:
+        """In the version that the server prefers; none when it does not serve it."""
+        found = (each.resource for each in self._kinds)
+        return [each for each in found if each.kind == kind and each.group == group][:1]
+
+    def is_known(self, word: str) -> bool:
+        return any(word.lower() in each.words for each in self._kinds)
 
     def explain_missing(self, api_version: str, kind: str) -> str:
         """Why a document of this kind cannot be applied, with the way out."""
@@ -87,7 +95,7 @@ class ServedKinds:
         meant = nearest_name(kind, {each.resource.kind for each in self._kinds})
         return f"{problem}; did you mean {meant}?" if meant else f"{problem}; install its CustomResourceDefinition"
 
-    def _tell_unknown(self, word: str) -> str:
+    def tell_unknown(self, word: str) -> str:
         ours = {kind.lower(): kind for kind in RAY_KINDS} | {f"{kind.lower()}s": kind for kind in RAY_KINDS}
         ray_kind = ours.get(word.lower().removesuffix(f".{GROUP}"))
         if ray_kind is not None:

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from heliostat.plan.explanation import format_columns, one_line
+from heliostat.explain.explanation import format_columns, one_line
 
 ACCEPT = "application/json;as=Table;g=meta.k8s.io;v=v1,application/json"
 

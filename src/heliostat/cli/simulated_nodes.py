@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from heliostat.cli.errors import CommandError
 
 if TYPE_CHECKING:
-    from heliostat.embedded.controllers.nodes.simulation import Simulation
+    from heliostat.embedded.doors.simulated_nodes import Simulation
 
 
 def add_node_flags(parser: argparse.ArgumentParser) -> None:
@@ -30,9 +30,13 @@ def build_simulation(options: argparse.Namespace) -> "Simulation | None":
     """What simulates is loaded here: a server that has no such nodes starts without it."""
     if not options.simulated_nodes:
         return None
-    from heliostat.embedded.controllers.nodes.machines import TooManyMachinesError, build_machines
-    from heliostat.embedded.controllers.nodes.simulation import Simulation
-    from heliostat.embedded.controllers.nodes.stages import DEFAULT_STAGES, FAST_STAGES
+    from heliostat.embedded.doors.simulated_nodes import (
+        DEFAULT_STAGES,
+        FAST_STAGES,
+        Simulation,
+        TooManyMachinesError,
+        build_machines,
+    )
 
     try:
         machines = build_machines(options.simulated_nodes)

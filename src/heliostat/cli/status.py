@@ -8,8 +8,8 @@ from pathlib import Path
 from heliostat.kube.image_versions import find_version_differences
 from heliostat.kube.pods import view_pod
 from heliostat.local.disk import find_disk_problem
+from heliostat.local.file_pods import POD
 from heliostat.local.node_conditions import NODE, describe_nodes
-from heliostat.local.running import POD
 from heliostat.local.session import open_session
 from heliostat.local.state import ChildStatus, State, default_state
 from heliostat.runtime.connection import AccessError

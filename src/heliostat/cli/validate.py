@@ -1,4 +1,7 @@
-"""``heliostat validate``: every problem in the documents, with file, line, path and fix; exit 1 if one is an error."""
+"""``heliostat validate``: every problem in the documents, with file, line, path and fix; exit 1 if one is an error.
+
+With ``--strict`` a warning is one too.
+"""
 
 import sys
 from collections.abc import Iterator
@@ -8,18 +11,30 @@ from heliostat.api.review import review
 from heliostat.api.settings import Settings
 from heliostat.cli.errors import CommandError
 from heliostat.cli.findings import format_finding, summarize
-from heliostat.cli.inputs import build_parser, parse_arguments, read_inputs
+from heliostat.cli.inputs import build_parser, check_inputs, load_named, read_inputs
+from heliostat.cli.judging import parse_on_cluster, settings_of_cluster
+from heliostat.cli.which_cluster import add_cluster_flags
 from heliostat.kube.core_objects import core_problems
 from heliostat.kube.documents import Document, DocumentError, read_documents
 from heliostat.kube.problems import Problem
 
 
 def run(arguments: list[str]) -> int:
-    parser = build_parser("validate", "Find every problem in ray.io documents, with line and fix, without a cluster.")
-    parser.add_argument("-q", "--quiet", action="store_true", help="print errors only")
-    options, settings = parse_arguments(parser, arguments)
+    parser = build_parser(
+        "validate",
+        "Find every problem in ray.io documents, with line and fix. A cluster is asked only for objects by name.",
+    )
+    parser.add_argument("--strict", action="store_true", help="a warning, such as an unknown field, is a failure too")
+    parser.add_argument("-q", "--quiet", action="store_true", help="print nothing but what makes it fail")
+    add_cluster_flags(parser)
+    options, given = parse_on_cluster(parser, arguments)
+    check_inputs(options)
+    settings = settings_of_cluster(options, given) if options.target else given.settings
     problems: list[Problem] = []
-    documents = 0
+    live = load_named(options, "ray.io objects are validated")
+    documents = len(live)
+    for document in live:
+        problems += _report(document, settings, quiet=options.quiet and not options.strict)
     unreadable = 0
     for name, content in read_inputs(options.filename):
         try:
@@ -30,12 +45,13 @@ def run(arguments: list[str]) -> int:
             continue
         documents += len(read)
         for document in read:
-            problems += _report(document, settings, quiet=options.quiet)
+            problems += _report(document, settings, quiet=options.quiet and not options.strict)
     if documents == 0 and not unreadable:
         raise CommandError(f"no documents in {', '.join(options.filename)}", 1)
     if not options.quiet:
         print(summarize(documents, problems, unreadable), file=sys.stderr)
-    return 1 if unreadable or any(problem.severity == "error" for problem in problems) else 0
+    fatal = ("error", "warning") if options.strict else ("error",)
+    return 1 if unreadable or any(problem.severity in fatal for problem in problems) else 0
 
 
 def _report(document: Document, settings: Settings, *, quiet: bool) -> list[Problem]:

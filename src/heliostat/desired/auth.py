@@ -5,8 +5,8 @@ from heliostat.api.markers import JsonObject
 from heliostat.api.raycluster import RayClusterSpec
 from heliostat.desired import labels
 from heliostat.desired.containers import add_mount, add_volume_once, append_env_if_absent, env, has_mount_named
-from heliostat.desired.context import BuildContext, build_owned
 from heliostat.desired.names import check_name
+from heliostat.desired.raycluster.context import BuildContext, build_owned
 from heliostat.kube.plan import Random
 
 TOKEN_KEY = "auth_token"  # noqa: S105 - the name of a key

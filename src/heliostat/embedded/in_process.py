@@ -1,11 +1,13 @@
 """The API server in the same process as its client: no network, the same handlers.
 
-The controllers that live beside the server reach it this way, and so do simulated ones.
+The controllers that live beside the server reach it this way, and so do simulated ones. As over a network, a write that
+was sent is carried out whatever becomes of who sent it: a handler that is stopped in the middle would take back what
+belongs to an object that is stored all the same.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from typing import Self, TypeAlias
+from collections.abc import Callable, Coroutine
+from typing import Any, Self, TypeAlias
 
 from heliostat.embedded.access.users import User
 from heliostat.embedded.server.messages import Answer, Dropped, Request, Response, Stream, Upgrade
@@ -13,13 +15,14 @@ from heliostat.embedded.server.messages import Chunks as ServedChunks
 from heliostat.runtime.errors import AmbiguousError, UnavailableError
 from heliostat.runtime.transport import Call, Chunks, Reply
 
-Handle: TypeAlias = Callable[[Request], Awaitable[Answer]]
+Handle: TypeAlias = Callable[[Request], Coroutine[Any, Any, Answer]]
 
 
 class InProcessTransport:
     def __init__(self, handle: Handle, user: User) -> None:
         self._handle = handle
         self._user = user
+        self._writes: set[asyncio.Task[Answer]] = set()
 
     async def send(self, call: Call, seconds: float) -> Reply:
         answer = await self._ask(call, seconds)
@@ -33,14 +36,24 @@ class InProcessTransport:
         return _Incoming(answer.chunks) if isinstance(answer, Stream) else _reply(call, answer)
 
     async def close(self) -> None:
-        """Nothing is held."""
+        """Until every write that was sent has come to its end."""
+        if self._writes:
+            await asyncio.wait(self._writes)
 
     async def _ask(self, call: Call, seconds: float) -> Answer:
         try:
             async with asyncio.timeout(seconds):
+                if call.is_write:
+                    return await asyncio.shield(self._begin(self._handle(self._request(call))))
                 return await self._handle(self._request(call))
         except TimeoutError:
             raise AmbiguousError(f"{call}: no answer within {seconds:g} s") from None
+
+    def _begin(self, write: Coroutine[Any, Any, Answer]) -> asyncio.Task[Answer]:
+        task = asyncio.create_task(write)
+        self._writes.add(task)
+        task.add_done_callback(self._writes.discard)
+        return task
 
     def _request(self, call: Call) -> Request:
         query: dict[str, list[str]] = {}

@@ -32,15 +32,16 @@ from heliostat.embedded.access.token_requests import Issuer
 from heliostat.embedded.access.token_signing import TokenSigner, TokenVerifier
 from heliostat.embedded.access.tokens import CheckToken, StaticTokens, check_each
 from heliostat.embedded.access.users import MASTERS, User
+from heliostat.embedded.server.admission.kind_admission import AdmissionOptions
 from heliostat.embedded.server.core import ApiCore
-from heliostat.embedded.server.http import Doorkeeper, Handle, HttpServer
-from heliostat.embedded.server.kind_admission import AdmissionOptions
+from heliostat.embedded.server.describing.issuer_discovery import IssuerDiscovery
+from heliostat.embedded.server.describing.review_answers import ReviewAnswers
+from heliostat.embedded.server.front.http import Doorkeeper, Handle, HttpServer
 from heliostat.embedded.server.limits import Limits
 from heliostat.embedded.server.messages import Request
 from heliostat.embedded.server.metadata import Authority
-from heliostat.embedded.server.node_backend import NodeBackend
+from heliostat.embedded.server.nodes.node_backend import NodeBackend
 from heliostat.embedded.server.resources import Resource
-from heliostat.embedded.server.review_answers import ReviewAnswers
 from heliostat.embedded.storage.compaction import keep_compacting
 from heliostat.embedded.storage.keys import Key, Scope
 from heliostat.embedded.storage.memory import MemoryJournal
@@ -141,17 +142,19 @@ class EmbeddedServer:
         self._start_history()
         check_token = self._build_token_check()
         self._authenticator = Authenticator(check_token, (AUDIENCE,))
+        signer = TokenSigner(self._identity.signing_key)
         self.core = ApiCore(
             self.store,
             _system_authority(),
             self._authorize,
             on_bug=self._on_bug,
+            other_paths=(IssuerDiscovery(AUDIENCE, signer.build_key_set()).handle,),
             listeners=(self._notice,),
             guard=self._guard_rights,
             with_previews=options.with_previews,
             admission_options=self._admission(),
             node_backend=self._node_backend,
-            token_issuer=Issuer(TokenSigner(self._identity.signing_key).sign, lambda: str(uuid.uuid4())),
+            token_issuer=Issuer(signer.sign, lambda: str(uuid.uuid4())),
             reviews=ReviewAnswers(self._policy, check_token, (AUDIENCE,), time.time),
         )
         for plural in RBAC_PLURALS:
@@ -167,7 +170,7 @@ class EmbeddedServer:
         """What needs controllers is on where they are."""
         if self._options.controllers is None:
             return self._options.admission
-        return AdmissionOptions(service_accounts=True, storage_protection=True)
+        return AdmissionOptions(service_accounts=True, storage_protection=True, tells_unserved=True)
 
     async def _start_controllers(self) -> None:
         if self._options.controllers is None:

@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from heliostat.kube.counts import read_count
+
 
 class Key(NamedTuple):
     """Which object of one resource; the namespace of a cluster-scoped one is empty."""
@@ -32,7 +34,7 @@ class OwnerReference(Struct, frozen=True, gc=False, rename="camel", omit_default
 
 def revision_of(resource_version: str) -> int:
     """As the number that it is on every server that counts its writes; otherwise 0."""
-    return int(resource_version) if resource_version.isdecimal() else 0
+    return read_count(resource_version) or 0
 
 
 class Metadata(Struct, frozen=True, gc=False, rename="camel", omit_defaults=True):

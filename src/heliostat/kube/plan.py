@@ -15,6 +15,8 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
+from heliostat.kube.facts import FactKey
+
 JsonObject: TypeAlias = dict[str, Any]
 
 
@@ -55,7 +57,7 @@ class Regarded(Struct, frozen=True):
 
 
 class Event(Struct, frozen=True):
-    """An ``events.k8s.io/v1`` event, about the planned object unless it names another."""
+    """A Kubernetes Event, about the planned object unless it names another."""
 
     type: str  # Normal or Warning
     reason: str
@@ -136,16 +138,25 @@ class WriteStatus(Struct, frozen=True):
     resource_version: str
     status: JsonObject
     because: str
+    introduces: tuple[str, ...] = ()  # names and ids that stand in it for the first time (``persisted.py``)
 
 
 class Effect(Struct, frozen=True):
-    """A call to something that is not Kubernetes; the executor for ``kind`` is registered by the operator."""
+    """A call to something that is not Kubernetes; what carries out a ``kind`` is registered by the program.
+
+    Rules (``runtime/effects.py``): it is sent only while we lead and while the facts it was ``decided_on`` are still
+    known; afterwards the facts that it ``touches`` are unknown until they were fetched anew: a call without an answer
+    is settled by a fresh read, never by sending it again.
+    """
 
     kind: str
     payload: JsonObject
     idempotency_key: str
     because: str
     report: Report = SILENT
+    decided_on: tuple[FactKey, ...] = ()
+    touches: tuple[FactKey, ...] = ()
+    seconds: float | None = None  # its deadline, and that of what it sends; None: what carries it out has its own
 
 
 Action: TypeAlias = Create | Patch | Replace | Delete | WriteStatus | Effect
@@ -170,7 +181,12 @@ class Plan(Struct, frozen=True):
     waits: tuple[Wait, ...] = ()
     status: WriteStatus | None = None
     events: tuple[Event, ...] = ()
-    wake_after: float | None = None  # seconds; None: only a change wakes it
+    wake_after: float | None = None  # seconds, more than none; None: only a change wakes it
+
+    def __post_init__(self) -> None:
+        """A moment that has passed would have the object looked at without end, tens of thousands of times a second."""
+        if self.wake_after is not None and self.wake_after <= 0:
+            raise ValueError(f"a plan cannot wake its object in {self.wake_after:g} s: what is due is decided now")
 
     def actions(self) -> Iterator[Action]:
         """Every write, the status last."""

@@ -10,6 +10,8 @@ from functools import lru_cache
 
 from msgspec import Struct
 
+from heliostat.kube.pattern_words import advise_quantity
+
 BINARY, DECIMAL, EXPONENT = "BinarySI", "DecimalSI", "DecimalExponent"
 
 _NANO = 10**9
@@ -51,7 +53,9 @@ class Quantity(Struct, frozen=True, eq=False):
             return _parse(value)
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise QuantityError(f"{value!r} is not a quantity")
-        return _parse(str(int(value)) if abs(value) < 1e21 and value == int(value) else repr(value))
+        if abs(value) >= 1e21:
+            return _parse(repr(float(value)))  # hundreds of digits say no more than its exponent
+        return _parse(str(int(value)) if value == int(value) else repr(value))
 
     @property
     def is_zero(self) -> bool:
@@ -161,7 +165,7 @@ def _read_suffix(suffix: str, text: str) -> tuple[str, int, int]:
     if (found := _EXPONENT.fullmatch(suffix)) is not None:
         power = int(found[1])
         return EXPONENT, 10, max(-2 * _LARGEST_EXPONENT, min(power, _LARGEST_EXPONENT))
-    raise QuantityError(f"{text!r} is not a quantity: the suffix {suffix!r} is unknown", _advise(suffix))
+    raise QuantityError(f"{text!r} is not a quantity: the suffix {suffix!r} is unknown", advise_quantity(text))
 
 
 def _round_up(digits: int, base: int, power: int, decimals: int) -> int:
@@ -173,16 +177,3 @@ def _round_up(digits: int, base: int, power: int, decimals: int) -> int:
         bottom *= base**-power
     rounded: int = -(-top // bottom)
     return rounded
-
-
-_MEANT = {
-    "K": "k (1000) or Ki (1024)",
-    **dict.fromkeys(("KB", "kB", "kb", "ki", "KI", "KiB"), "k (1000) or Ki (1024)"),
-    **dict.fromkeys(("MB", "Mb", "mb", "mi", "MI", "MiB"), "M (1000^2) or Mi (1024^2)"),
-    **dict.fromkeys(("GB", "Gb", "gb", "g", "gi", "GI", "GiB"), "G (1000^3) or Gi (1024^3)"),
-    **dict.fromkeys(("TB", "Tb", "tb", "t", "ti", "TI", "TiB"), "T (1000^4) or Ti (1024^4)"),
-}
-
-
-def _advise(suffix: str) -> str:
-    return f"use {_MEANT[suffix]}" if suffix in _MEANT else _SYNTAX

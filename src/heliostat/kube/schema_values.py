@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from heliostat.kube.jsontree import encode_json
 from heliostat.kube.nearest import nearest_name
+from heliostat.kube.pattern_words import QUANTITY, describe_form
 from heliostat.kube.schema_patterns import is_date_time, is_match
 from heliostat.kube.schema_refs import JsonSchema
 
@@ -131,7 +132,8 @@ def _max_length(value: str, limit: int, _schema: JsonSchema) -> Finding | None:
 def _pattern(value: str, pattern: str, _schema: JsonSchema) -> Finding | None:
     if is_match(pattern, value):
         return None
-    return "schema.pattern", f"{quote(value)} does not have the right form", f"it must match {pattern}"
+    what = "is not a quantity" if pattern == QUANTITY else "does not have the right form"
+    return "schema.pattern", f"{quote(value)} {what}", describe_form(pattern, value)
 
 
 def _text_format(value: str, name: str, _schema: JsonSchema) -> Finding | None:
@@ -170,7 +172,7 @@ def _multiple_of(value: float, step: float, _schema: JsonSchema) -> Finding | No
             fix = "give it a fraction other than zero, or no step below 1 to its field"
             return "schema.whole-multiple", f"a whole number cannot be a multiple of {step} for the API server", fix
         step = int(step)
-    if value % step == 0:
+    if step > 0 and value % step == 0:
         return None
     return "schema.multipleOf", f"must be a multiple of {step}, not {quote(value)}", f"use a multiple of {step}"
 

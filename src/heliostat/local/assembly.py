@@ -1,7 +1,6 @@
 """What a local Heliostat consists of: which processes, with which arguments, and the supervisor that keeps them."""
 
 import os
-import socket
 import sys
 from pathlib import Path
 from typing import NoReturn
@@ -11,6 +10,7 @@ from msgspec import Struct
 
 import heliostat
 from heliostat.api.kinds import GROUP, KINDS
+from heliostat.local.ports import choose_port
 from heliostat.local.state import State
 
 REMEMBERED = ("pods", "services", "jobs.batch", *(f"{kind.plural}.{GROUP}" for kind in KINDS.values()))
@@ -89,6 +89,7 @@ def _operator_arguments(state: State, options: LocalOptions) -> tuple[str, ...]:
         "operator",
         f"--kubeconfig={state.kubeconfig}",
         "--enable-leader-election=false",
+        "--use-kubernetes-proxy",
         "--metrics-addr=127.0.0.1:0",
         "--health-probe-bind-address=127.0.0.1:0",
         f"--ready-probe-seconds={options.ready_probe_seconds}",
@@ -105,17 +106,3 @@ def _node_arguments(state: State, options: LocalOptions) -> tuple[str, ...]:
         *(("--strict",) if options.strict else ()),
         *options.node_flags,
     )
-
-
-def choose_port(state: State, wanted: int) -> int:
-    """The same one at every start, so that a kubeconfig stays good."""
-    kept = state.path / "port"
-    if wanted:
-        return wanted
-    if kept.exists():
-        return int(kept.read_text())
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-    kept.write_text(str(port))
-    return port

@@ -7,6 +7,7 @@ import os
 import signal
 import time
 
+from heliostat.local import own_group
 from heliostat.local.first_life import FIRST_LIFE
 from heliostat.local.thrift import THRIFT
 
@@ -79,6 +80,7 @@ def _become(argv: list[str], environment: dict[str, str], log: str, words: int |
     """In a forked child; never comes back. Its session is its own: a Ctrl-C at the terminal is for the supervisor."""
     try:
         os.setsid()
+        own_group.join()
         signal.pthread_sigmask(signal.SIG_SETMASK, ())
         errors = os.open(log, os.O_CREAT | os.O_WRONLY | os.O_APPEND, 0o600)
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)

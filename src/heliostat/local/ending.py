@@ -4,7 +4,7 @@ import asyncio
 import sys
 from pathlib import Path
 
-from heliostat.embedded.node.ending import end_all_pods
+from heliostat.embedded.doors.leftovers import end_all_pods
 
 if __name__ == "__main__":
     asyncio.run(end_all_pods(Path(sys.argv[1])))

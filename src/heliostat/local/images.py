@@ -12,19 +12,25 @@ from pathlib import Path
 from msgspec.structs import replace
 
 import heliostat
-from heliostat.embedded.node.images import Build, Image, ImageTableError, read_table
+from heliostat.embedded.doors.images import Build, Image, ImageTableError, read_table
+from heliostat.local.machine_programs import programs_of_the_machine
 
 _OF_THE_HOST = ("busybox", "alpine", "debian", "ubuntu", "curlimages/curl", "bitnami/kubectl")
 _RAY = "rayproject/ray*"
 _RAY_TAG = r"(?P<version>\d+\.\d+\.\d+(?:rc\d+)?)(?:-py(?P<python>\d{2,3}))?(?:-.*)?"  # such as 2.52.0-py311-gpu
-_RAY_REQUIREMENTS = ("ray[default]=={version}",)  # as heliostat[ray] has it
+_RAY_REQUIREMENTS = ("ray[default,serve]=={version}",)  # as heliostat[ray] has it
 
+_RAY_HOME = "/home/ray"  # what samples, and programs that somebody has for these images, count on
 _INSTALL_RAY = "pip install 'heliostat[ray]', start with --exact-images"
 
 
 def load_images(users: Path | None, *, is_exact: bool = False, cache: Path | None = None) -> tuple[Image, ...]:
-    """The user's entries first. Raises ImageTableError with the place of the mistake."""
-    own = _read_users(users) if users is not None else ()
+    """The user's entries first: of the file that is named, or of the usual one if there is one.
+
+    Raises ImageTableError with the place of the mistake.
+    """
+    usual = usual_file()
+    own = _read_users(users) if users is not None else _read_users(usual) if usual.exists() else ()
     exact = (*installed_rays(), exact_rays()) if is_exact else ()
     return tuple(_settle(image, cache or default_cache()) for image in (*own, *exact, *shipped_images()))
 
@@ -46,15 +52,23 @@ def shipped_images() -> tuple[Image, ...]:
             Image(match=f"{name}*", description="the root of this machine", command=("/bin/sh",))
             for name in _OF_THE_HOST
         ),
-        Image(
-            match="redis*", description="the machine's redis-server", command=("redis-server",), needs="redis-server"
-        ),
+        *programs_of_the_machine(),
     )
 
 
 def installed_ray(match: str) -> Image:
-    environment = this_environment(match)
-    return replace(environment, product="Ray", version=_ray_version(), tag=_RAY_TAG, needs="ray", install=_INSTALL_RAY)
+    image = this_environment(match)
+    return replace(
+        image,
+        environment={**image.environment, "HOME": _RAY_HOME},
+        directories=(_RAY_HOME,),
+        work_directory=_RAY_HOME,
+        product="Ray",
+        version=_ray_version(),
+        tag=_RAY_TAG,
+        needs="ray",
+        install=_INSTALL_RAY,
+    )
 
 
 def installed_rays() -> tuple[Image, ...]:
@@ -71,8 +85,9 @@ def exact_rays() -> Image:
         product="Ray",
         tag=_RAY_TAG,
         build=Build(requirements=_RAY_REQUIREMENTS),
-        environment={"PYTHONUNBUFFERED": "1"},
-        work_directory="/root",
+        environment={"PYTHONUNBUFFERED": "1", "HOME": _RAY_HOME},
+        directories=(_RAY_HOME,),
+        work_directory=_RAY_HOME,
     )
 
 
@@ -87,6 +102,12 @@ def this_environment(match: str) -> Image:
         work_directory="/root",
         visible=tuple(dict.fromkeys(map(str, places))),
     )
+
+
+def usual_file() -> Path:
+    """Where a user's entries are looked for when no file is named."""
+    named = os.environ.get("XDG_CONFIG_HOME")
+    return (Path(named) if named else Path.home() / ".config") / "heliostat" / "images.toml"
 
 
 def default_cache() -> Path:

@@ -10,7 +10,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from heliostat.embedded.node.ending import end_all_pods
+from heliostat.embedded.doors.leftovers import end_all_pods
 from heliostat.local.state import State, SupervisorStatus
 
 STOP_SECONDS = 15.0
@@ -21,6 +21,12 @@ def end_leftovers(state: State, told: SupervisorStatus | None) -> int:
     """How many there were. ``told`` is what the last supervisor has written; whoever calls holds the lock."""
     ended = end_processes(state, told) if told is not None else 0
     return ended + asyncio.run(end_all_pods(state.node))
+
+
+def has_leftovers(state: State) -> bool:
+    """Whether processes of the last supervisor still run."""
+    told = state.read_status()
+    return told is not None and any(_is_ours(child.pid, state) for child in told.children)
 
 
 def end_processes(state: State, told: SupervisorStatus, seconds: float = STOP_SECONDS) -> int:

@@ -11,8 +11,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from heliostat.embedded.controllers.nodes.machines import Judgement, Machine
-from heliostat.embedded.controllers.views.nodes import Taint
+from heliostat.embedded.doors.machines import Judgement, Machine, Taint
 from heliostat.local.system_facts import read_system_facts
 
 _CPU_PROMISES = 8

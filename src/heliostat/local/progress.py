@@ -17,21 +17,31 @@ class ClusterView(Struct, frozen=True):
     lines: tuple[str, ...]
 
 
+def is_said_ready(cluster: JsonObject) -> bool:
+    """What the operator last wrote, whichever spec it was about."""
+    return bool((cluster.get("status") or {}).get("state") == "ready")
+
+
+def is_current(cluster: JsonObject) -> bool:
+    """Whether the status is about the spec as it is now."""
+    status = cluster.get("status") or {}
+    return bool(status.get("observedGeneration") == cluster["metadata"].get("generation"))
+
+
 def is_cluster_ready(cluster: JsonObject) -> bool:
     """What the operator says of the spec as it is now."""
-    status = cluster.get("status") or {}
-    is_current = status.get("observedGeneration") == cluster["metadata"].get("generation")
-    return status.get("state") == "ready" and is_current
+    return is_said_ready(cluster) and is_current(cluster)
 
 
-def view_cluster(cluster: JsonObject, pods: Sequence[JsonObject]) -> ClusterView:
+def view_cluster(cluster: JsonObject, pods: Sequence[JsonObject], others: Sequence[JsonObject] = ()) -> ClusterView:
+    """``others`` are Pods that the same file has made."""
     name, status = cluster["metadata"]["name"], cluster.get("status") or {}
     is_up = is_cluster_ready(cluster)
     wanted = 1 + (status.get("desiredWorkerReplicas") or 0)
     ready = sum(is_ready(view_pod(pod)) for pod in pods)
     state = status.get("state") or "starting"
     lines = [f"{_MARKS[is_up]} RayCluster {name}: {state}, {ready} of {wanted} Ray nodes ready"]
-    lines += [_pod_line(pod) for pod in pods]
+    lines += [_pod_line(pod) for pod in (*pods, *others)]
     lines += [f"  ! {text}" for text in find_version_differences(map(view_pod, pods))]
     lines += [f"    {text}" for text in _failures(status)]
     return ClusterView(is_up, tuple(lines))
@@ -41,7 +51,8 @@ def _pod_line(tree: JsonObject) -> str:
     pod = view_pod(tree)
     waiting = why_waiting(pod)
     if waiting is None:
-        return f"  ✓ {pod.name}: {'ready' if is_ready(pod) else pod.phase.lower()}"
+        mark = "✗" if pod.phase == "Failed" else "✓"
+        return f"  {mark} {pod.name}: {'ready' if is_ready(pod) else pod.phase.lower()}"
     reason, sentence = waiting
     return f"  … {pod.name}: {reason}: {sentence}"
 

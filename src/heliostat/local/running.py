@@ -1,6 +1,6 @@
-"""``heliostat run``, without its terminal: apply, follow until ready, run a command as a Ray job, take it down again.
+"""``heliostat run``, without its terminal: apply the documents, and run a command as a Ray job.
 
-What was made here is deleted here; what was there before stays. A server that is away for a moment is asked again.
+``following.py`` waits in between and ``taking_down.py`` ends it. A server that is away for a moment is asked again.
 """
 
 import asyncio
@@ -8,77 +8,43 @@ import shlex
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from msgspec import Struct
 
 from heliostat.kube.jsontree import JsonObject
-from heliostat.kube.resource_types import ResourceType
 from heliostat.local.cluster_token import fetch_token
-from heliostat.local.progress import ClusterView, is_cluster_ready, view_cluster
+from heliostat.local.following import RunError
 from heliostat.local.service_dashboard import ServiceDashboard
 from heliostat.local.session import Session
+from heliostat.local.taking_down import Made
 from heliostat.ray.jobs import DashboardError, JobInfo, Jobs
 from heliostat.ray.packages import build_package
-from heliostat.runtime.errors import ApiError
 
 T = TypeVar("T")
 
-POD = ResourceType("v1", "Pod", "pods")
-RAY_CLUSTER = "RayCluster"
 _POLL_SECONDS = 0.2
 _PATIENCE_SECONDS = 60.0  # for a dashboard or a server that does not answer
 
 
-class RunError(Exception):
-    """It cannot go on; the text says why and what to do."""
-
-
 class Show(Struct, frozen=True):
-    """What a person sees: the state of the cluster while it starts, and the words of the job."""
+    """What a person sees: the words of the job, and what is said about it."""
 
-    progress: Callable[[ClusterView], None]
     words: Callable[[str], None]
     note: Callable[[str], None]
 
 
-class Made(Struct, frozen=True):
-    tree: JsonObject  # as the server has it
-    is_new: bool
-
-
-async def apply_all(session: Session, documents: Sequence[JsonObject], namespace: str, show: Show) -> list[Made]:
-    """``namespace`` is for documents that name none."""
-    made = []
+async def apply_all(
+    session: Session, documents: Sequence[JsonObject], namespace: str, made: list[Made], note: Callable[[str], None]
+) -> None:
+    """``namespace`` is for documents that name none. ``made`` grows, so that also a failure leaves what there is."""
     for given in documents:
         document = await session.place(given, namespace)
         before = await session.find(document)
         after = await session.apply(document)
         made.append(Made(after, before is None))
         word = "created" if before is None else "configured"
-        show.note(f"{document['kind']} {document['metadata']['name']} {word}")
-    return made
-
-
-async def follow_until_ready(session: Session, cluster: JsonObject, show: Show, seconds: float) -> JsonObject:
-    """The cluster once it is ready."""
-    deadline = time.monotonic() + seconds
-    namespace, name = cluster["metadata"]["namespace"], cluster["metadata"]["name"]
-    view: ClusterView | None = None
-    while time.monotonic() < deadline:
-        found = await session.find(cluster)
-        pods = await session.list_in(POD, namespace, f"ray.io/cluster={name}")
-        if found is None:
-            raise RunError(f"RayCluster {name} was deleted while it was waited for")
-        fresh = view_cluster(found, pods)
-        if fresh != view:
-            view = fresh
-            show.progress(fresh)
-        if is_cluster_ready(found):
-            return found
-        await asyncio.sleep(_POLL_SECONDS)
-    hint = f"heliostat explain raycluster/{name} tells why"
-    raise RunError(f"RayCluster {name} was not ready within {seconds:.0f} s; {hint}")
+        note(f"{document['kind']} {document['metadata']['name']} {word}")
 
 
 async def run_job(
@@ -135,21 +101,3 @@ async def _patiently(ask: Callable[[], Awaitable[T]]) -> T:
             if error.status not in (0, 500, 502, 503, 504) or time.monotonic() > deadline:
                 raise RunError(f"the Ray dashboard refuses: {error}") from None
         await asyncio.sleep(_POLL_SECONDS)
-
-
-async def take_down(session: Session, made: Sequence[Made]) -> None:
-    """What we made, in the opposite order, until it is gone."""
-    new = [each.tree for each in reversed(made) if each.is_new]
-    for tree in new:
-        await session.delete(tree)
-    for tree in new:
-        while await _is_there(session, tree):
-            await asyncio.sleep(_POLL_SECONDS)
-
-
-async def _is_there(session: Session, tree: JsonObject) -> bool:
-    try:
-        found: Any = await session.find(tree)
-    except ApiError:
-        return True
-    return found is not None and found["metadata"]["uid"] == tree["metadata"]["uid"]

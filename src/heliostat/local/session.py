@@ -10,11 +10,11 @@ from typing import TypeVar
 
 import msgspec
 
-from heliostat.embedded.controllers.survey import discover
+from heliostat.embedded.doors.discovery import discover
 from heliostat.kube.jsontree import JsonObject
 from heliostat.kube.resource_types import ResourceType
 from heliostat.runtime.client import Client
-from heliostat.runtime.errors import AmbiguousError, NotFoundError, UnavailableError
+from heliostat.runtime.errors import AmbiguousError, ApiError, NotFoundError, ThrottledError, UnavailableError
 from heliostat.runtime.https_transport import HttpsTransport
 from heliostat.runtime.kubeconfig import find_connection
 from heliostat.runtime.transport import Call, Transport
@@ -32,7 +32,10 @@ class UnknownKindError(Exception):
 
 
 class Session:
-    """``patience`` is how many seconds a server that does not answer is asked again; every call can be repeated."""
+    """``patience`` is how many seconds a server that does not answer is asked again; every call can be repeated.
+
+    An answer is final, whatever it says, unless it is "come back later".
+    """
 
     def __init__(self, transport: Transport, client: Client, patience: float = 0.0) -> None:
         self.transport = transport
@@ -104,10 +107,16 @@ class Session:
         while True:
             try:
                 return await ask()
-            except (UnavailableError, AmbiguousError):
-                if time.monotonic() > deadline:
+            except (UnavailableError, AmbiguousError) as error:
+                if time.monotonic() > deadline or _is_final(error):
                     raise
             await asyncio.sleep(_AGAIN_SECONDS)
+
+
+def _is_final(error: ApiError) -> bool:
+    """The server has answered, and not that it is busy: a document that does not fit its kind is a 500 to server-side
+    apply, and gets the same answer every time."""
+    return error.is_answer and not isinstance(error, ThrottledError)
 
 
 @asynccontextmanager

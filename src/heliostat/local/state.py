@@ -13,7 +13,7 @@ from typing import IO
 import msgspec
 from msgspec import Struct
 
-from heliostat.embedded.node.removal import remove_tree
+from heliostat.embedded.doors.files import remove_tree
 
 FORMAT = 1
 _VERSION_FILE = "format.json"

@@ -15,6 +15,7 @@ import signal
 import sys
 import time
 
+from heliostat.local import own_group
 from heliostat.local.children import Child
 
 STOP_SECONDS = 15.0
@@ -111,12 +112,13 @@ class Supervisor:
         while self._ending.pid:
             self._wait(STOP_SECONDS)
         self._stop(self._first)
+        own_group.leave()
         self._is_ready = False
         self._write()
         if self._is_ephemeral:
             from pathlib import Path  # noqa: PLC0415  only now, for good
 
-            from heliostat.embedded.node.removal import remove_tree  # noqa: PLC0415
+            from heliostat.embedded.doors.files import remove_tree  # noqa: PLC0415
 
             remove_tree(Path(self._state))
 

@@ -1,43 +1,58 @@
-"""Progress on a terminal: lines that are written over as things change; where there is none, only what is new."""
+"""What a person sees while something is under way: a block of lines that changes, and lines that stay.
 
-from typing import TextIO
+On a terminal the block is written over (``live_view.py``); elsewhere, in a file or a pipe, only what is new is
+written. The terminal library is loaded for a terminal alone.
+"""
 
-from heliostat.local.progress import ClusterView
+import os
+from collections.abc import Iterable, Sequence
+from typing import Protocol, TextIO
 
-_UP_AND_CLEAR = "\x1b[{lines}F\x1b[0J"
 
-
-class ProgressView:
-    def __init__(self, out: TextIO) -> None:
-        self._out = out
-        self._is_live = out.isatty()
-        self._shown: tuple[str, ...] = ()
-
-    def show(self, view: ClusterView) -> None:
-        if self._is_live:
-            self._clear()
-            self._write(view.lines)
-        else:
-            self._write(tuple(line for line in view.lines if line not in self._shown))
-        self._shown = view.lines
+class View(Protocol):
+    def show(self, lines: Sequence[str]) -> None:
+        """The block as it is now. A line begins with a mark: … under way, ✓ done, ✗ failed, ! look at this."""
+        ...
 
     def note(self, text: str) -> None:
-        """A line that stays."""
-        if self._is_live:
-            self._clear()
-        self._write((text,))
-        if self._is_live:
-            self._write(self._shown)
+        """Lines that stay."""
+        ...
+
+    def clear(self) -> None:
+        """The block is over and worth nothing any more."""
+        ...
 
     def done(self) -> None:
-        """What is shown stays, and the next lines come below it."""
+        """The block stays as it is, and what comes next comes below it."""
+        ...
+
+
+class PlainView:
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+        self._shown: tuple[str, ...] = ()
+
+    def show(self, lines: Sequence[str]) -> None:
+        self._write(line for line in lines if line not in self._shown)
+        self._shown = tuple(lines)
+
+    def note(self, text: str) -> None:
+        self._write((text,))
+
+    def clear(self) -> None:
         self._shown = ()
 
-    def _clear(self) -> None:
-        if self._shown:
-            self._out.write(_UP_AND_CLEAR.format(lines=len(self._shown)))
+    done = clear
 
-    def _write(self, lines: tuple[str, ...]) -> None:
+    def _write(self, lines: Iterable[str]) -> None:
         for line in lines:
             self._out.write(f"{line}\n")
         self._out.flush()
+
+
+def open_view(out: TextIO) -> View:
+    if not out.isatty() or os.environ.get("TERM", "") in ("", "dumb"):
+        return PlainView(out)
+    from heliostat.local.live_view import LiveView  # noqa: PLC0415  loads the terminal library
+
+    return LiveView(out)

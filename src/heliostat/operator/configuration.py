@@ -38,6 +38,7 @@ class ProcessFlags(OperatorFlags, frozen=True, kw_only=True):
     watch_seconds: float = 45.0  # shorter in tests
     turn_file: str = ""
     ready_probe_seconds: int = 0
+    ray_gateway: str = ""
 
 
 class LogOptions(Struct, frozen=True, kw_only=True):
@@ -69,6 +70,7 @@ class OperatorProcess(Struct, frozen=True, kw_only=True):
     qps: float | None  # None: no limit but the server's own
     burst: int
     uses_proxy: bool  # talks to Ray through the API server
+    ray_gateway: str  # host:port that stands for every dashboard; empty: each has its own address
     has_kuberay_metrics: bool
     use_ingress_on_openshift: bool
     settings: Settings
@@ -126,6 +128,7 @@ def build_process(
         qps=_qps(flags),
         burst=flags.burst,
         uses_proxy=flags.use_kubernetes_proxy,
+        ray_gateway=flags.ray_gateway.strip(),
         has_kuberay_metrics=flags.enable_metrics,
         use_ingress_on_openshift=environment.get("USE_INGRESS_ON_OPENSHIFT", "").lower() == "true",
         settings=structs.replace(settings, ready_probe_seconds=_probe_seconds(flags.ready_probe_seconds)),

@@ -24,6 +24,7 @@ FLAG_SENTENCES: dict[str, str] = {
     "enable-batch-scheduler": "deprecated, the same as --batch-scheduler=volcano",
     "batch-scheduler": f"one of {', '.join(BATCH_SCHEDULERS)}",
     "config": "a configuration file (config.ray.io/v1alpha1) in the place of the flags that it has fields for",
+    "ray-gateway": "one host:port that stands for the dashboards of all clusters, for tests with a scripted Ray",
     "use-kubernetes-proxy": "talk to Ray through the API server's proxy",
     "feature-gates": "Name=true,Other=false",
     "enable-metrics": "also tell KubeRay's own metrics (kuberay_*)",

@@ -1,23 +1,24 @@
-"""What the operator reads: every kind around a RayCluster, where it lives in the API, and what is kept of it.
+"""What the operator watches: one row for each kind, with where it lives in the API, what is kept of it, and when.
 
 Pods and Jobs are selected by label, as KubeRay does, because there may be many that are nobody's business here. Of
 Secrets, accounts and roles only the metadata is asked for: that they are there is all that counts, and what a Secret
 holds stays with the server. A kind that only a gate or a scheduler needs is watched only then.
 """
 
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import msgspec
+from msgspec import Struct
 from msgspec.structs import force_setattr
 
 from heliostat.api.settings import Settings
 from heliostat.desired import labels
+from heliostat.kube import lookups
+from heliostat.kube.lookups import KindName, kind_name
 from heliostat.kube.objects import Object
 from heliostat.kube.pods import PodSpec, PodStatus
 from heliostat.kube.resource_types import ResourceType
-from heliostat.plan import observed
-from heliostat.plan.observed import KindName
 from heliostat.runtime.cache import CachedKind
 
 _EMPTY = msgspec.Raw(b"{}")
@@ -49,77 +50,124 @@ class SecretWithData(Object, frozen=True, gc=False):
         force_setattr(self, "data", dict.fromkeys(self.data, ""))
 
 
+class EndpointSlice(Object, frozen=True, gc=False):
+    """Who answers for a Service."""
+
+    endpoints: tuple[dict[str, Any], ...] | None = ()
+
+
 RAY_CLUSTER = ResourceType("ray.io/v1", "RayCluster", "rayclusters")
+RAY_JOB = ResourceType("ray.io/v1", "RayJob", "rayjobs")
+RAY_SERVICE = ResourceType("ray.io/v1", "RayService", "rayservices")
+ENDPOINT_SLICE = ResourceType("discovery.k8s.io/v1", "EndpointSlice", "endpointslices")
+RAY_CRON_JOB = ResourceType("ray.io/v1", "RayCronJob", "raycronjobs")
 POD = ResourceType("v1", "Pod", "pods")
 SECRET = ResourceType("v1", "Secret", "secrets")
 
-RESOURCES: dict[KindName, ResourceType] = {
-    observed.SERVICE: ResourceType("v1", "Service", "services"),
-    observed.SECRET: SECRET,
-    observed.SERVICE_ACCOUNT: ResourceType("v1", "ServiceAccount", "serviceaccounts"),
-    observed.CLAIM: ResourceType("v1", "PersistentVolumeClaim", "persistentvolumeclaims"),
-    observed.JOB: ResourceType("batch/v1", "Job", "jobs"),
-    observed.ROLE: ResourceType("rbac.authorization.k8s.io/v1", "Role", "roles"),
-    observed.ROLE_BINDING: ResourceType("rbac.authorization.k8s.io/v1", "RoleBinding", "rolebindings"),
-    observed.INGRESS: ResourceType("networking.k8s.io/v1", "Ingress", "ingresses"),
-    observed.NETWORK_POLICY: ResourceType("networking.k8s.io/v1", "NetworkPolicy", "networkpolicies"),
-    observed.ROUTE: ResourceType("route.openshift.io/v1", "Route", "routes"),
-    observed.ISSUER: ResourceType("cert-manager.io/v1", "Issuer", "issuers"),
-    observed.CERTIFICATE: ResourceType("cert-manager.io/v1", "Certificate", "certificates"),
-    observed.VOLCANO_GROUP: ResourceType("scheduling.volcano.sh/v1beta1", "PodGroup", "podgroups"),
-    observed.PLUGIN_GROUP: ResourceType("scheduling.x-k8s.io/v1alpha1", "PodGroup", "podgroups"),
-    observed.WORKLOAD: ResourceType("scheduling.k8s.io/v1alpha2", "Workload", "workloads"),
-    observed.WORKLOAD_GROUP: ResourceType("scheduling.k8s.io/v1alpha2", "PodGroup", "podgroups"),
-}
-TYPES: tuple[ResourceType, ...] = (RAY_CLUSTER, POD, *RESOURCES.values())
-
 RAY_CLUSTERS = CachedKind(RAY_CLUSTER, WholeObject)
+RAY_JOBS = CachedKind(RAY_JOB, WholeObject)
+RAY_SERVICES = CachedKind(RAY_SERVICE, WholeObject)
+# A slice carries the labels of its Service: only those of serve Services are watched.
+SERVE_SLICES = CachedKind(ENDPOINT_SLICE, EndpointSlice, label_selector=labels.SERVE)
+RAY_CRON_JOBS = CachedKind(RAY_CRON_JOB, WholeObject)
 RAY_PODS = CachedKind(POD, RayPod, label_selector=f"{labels.NODE_TYPE} in (head,worker,redis-cleanup)")
 
-_METADATA_ONLY = (observed.SECRET, observed.SERVICE_ACCOUNT, observed.ROLE, observed.ROLE_BINDING, observed.ROUTE)
-_ALWAYS = (
-    observed.SERVICE, observed.SECRET, observed.SERVICE_ACCOUNT, observed.JOB, observed.ROLE, observed.ROLE_BINDING,
-    observed.INGRESS,
+OPERATORS_OWN = f"{labels.CREATED_BY}={labels.OPERATOR}"
+
+When: TypeAlias = Callable[[Settings], bool]
+
+
+def always(_settings: Settings) -> bool:
+    return True
+
+
+def with_gate(name: str) -> When:
+    return lambda settings: settings.gate(name)
+
+
+def with_scheduler(name: str) -> When:
+    return lambda settings: settings.batch_scheduler == name and not settings.gate("KubernetesWAS")
+
+
+def with_certificates(settings: Settings) -> bool:
+    return settings.gate("RayClusterMTLS") and settings.cert_manager
+
+
+def on_openshift(settings: Settings) -> bool:
+    return settings.openshift_route
+
+
+class Watched(Struct, frozen=True, kw_only=True):
+    """One kind around the ray.io objects."""
+
+    resource: ResourceType
+    when: When = always
+    keeps: type[Object] = WholeObject  # ``Object``: its metadata alone
+    with_data: When | None = None  # a Secret of which the keys are kept, too
+    label_selector: str = ""
+    # KubeRay: constants.md §16, R4-13, what others write into these is looked at with the next change of the cluster:
+    # an ingress controller may write as often as we do. That one is gone is worth a look. A Job is not among them.
+    heard_when_gone: bool = False
+
+    @property
+    def name(self) -> KindName:
+        return kind_name(self.resource.api_version, self.resource.kind)
+
+    def cached(self, settings: Settings) -> CachedKind[Any]:
+        if self.with_data is not None and self.with_data(settings):
+            return CachedKind(self.resource, SecretWithData)
+        if self.keeps is Object:
+            return CachedKind(self.resource, Object, metadata_only=True)
+        return CachedKind(self.resource, self.keeps, label_selector=self.label_selector)
+
+
+_RBAC, _NETWORK, _CERTIFICATES = "rbac.authorization.k8s.io/v1", "networking.k8s.io/v1", "cert-manager.io/v1"
+
+WATCHED: tuple[Watched, ...] = (
+    Watched(resource=ResourceType("v1", "Service", "services")),
+    Watched(resource=SECRET, keeps=Object, with_data=with_gate("RayClusterMTLS")),
+    Watched(
+        resource=ResourceType("v1", "ServiceAccount", "serviceaccounts"), keeps=Object, heard_when_gone=True
+    ),
+    Watched(resource=ResourceType("batch/v1", "Job", "jobs"), label_selector=OPERATORS_OWN),
+    Watched(resource=ResourceType(_RBAC, "Role", "roles"), keeps=Object, heard_when_gone=True),
+    Watched(resource=ResourceType(_RBAC, "RoleBinding", "rolebindings"), keeps=Object, heard_when_gone=True),
+    Watched(resource=ResourceType(_NETWORK, "Ingress", "ingresses"), heard_when_gone=True),
+    Watched(
+        resource=ResourceType("v1", "PersistentVolumeClaim", "persistentvolumeclaims"),
+        when=with_gate("GCSFaultToleranceEmbeddedStorage"),
+    ),
+    Watched(
+        resource=ResourceType(_NETWORK, "NetworkPolicy", "networkpolicies"), when=with_gate("RayClusterNetworkPolicy")
+    ),
+    Watched(resource=ResourceType(_CERTIFICATES, "Issuer", "issuers"), when=with_certificates),
+    Watched(resource=ResourceType(_CERTIFICATES, "Certificate", "certificates"), when=with_certificates),
+    Watched(
+        resource=ResourceType("route.openshift.io/v1", "Route", "routes"),
+        when=on_openshift, keeps=Object, heard_when_gone=True,
+    ),
+    Watched(
+        resource=ResourceType("scheduling.volcano.sh/v1beta1", "PodGroup", "podgroups"), when=with_scheduler("volcano")
+    ),
+    Watched(
+        resource=ResourceType("scheduling.x-k8s.io/v1alpha1", "PodGroup", "podgroups"),
+        when=with_scheduler("scheduler-plugins"),
+    ),
+    Watched(
+        resource=ResourceType("scheduling.k8s.io/v1alpha2", "Workload", "workloads"), when=with_gate("KubernetesWAS")
+    ),
+    Watched(
+        resource=ResourceType("scheduling.k8s.io/v1alpha2", "PodGroup", "podgroups"), when=with_gate("KubernetesWAS")
+    ),
 )  # fmt: skip
 
-# KubeRay: constants.md §16, R4-13, what others write into these is looked at with the next change of the cluster: an
-# ingress controller may write as often as we do. That one is gone is worth a look. A Job is not among them: it ends.
-HEARD_WHEN_GONE = frozenset(
-    {observed.INGRESS, observed.ROUTE, observed.SERVICE_ACCOUNT, observed.ROLE, observed.ROLE_BINDING}
-)
+RESOURCES: dict[KindName, ResourceType] = {lookups.RAY_CLUSTER: RAY_CLUSTER, lookups.RAY_JOB: RAY_JOB} | {
+    row.name: row.resource for row in WATCHED
+}
+HEARD_WHEN_GONE = frozenset(row.name for row in WATCHED if row.heard_when_gone)
+TYPES: tuple[ResourceType, ...] = (RAY_CRON_JOB, RAY_SERVICE, POD, ENDPOINT_SLICE, *RESOURCES.values())
 
 
 def kinds_around(settings: Settings) -> dict[KindName, CachedKind[Any]]:
-    """What is watched beside RayClusters and their Pods."""
-    return {kind: _cached(kind, settings) for kind in (*_ALWAYS, *_on_demand(settings))}
-
-
-def _cached(kind: KindName, settings: Settings) -> CachedKind[Any]:
-    resource = RESOURCES[kind]
-    if kind == observed.SECRET and settings.gate("RayClusterMTLS"):
-        return CachedKind(resource, SecretWithData)
-    if kind in _METADATA_ONLY:
-        return CachedKind(resource, Object, metadata_only=True)
-    if kind == observed.JOB:
-        return CachedKind(resource, WholeObject, label_selector=f"{labels.CREATED_BY}={labels.OPERATOR}")
-    return CachedKind(resource, WholeObject)
-
-
-def _on_demand(settings: Settings) -> Iterator[KindName]:
-    if settings.gate("GCSFaultToleranceEmbeddedStorage"):
-        yield observed.CLAIM
-    if settings.gate("RayClusterNetworkPolicy"):
-        yield observed.NETWORK_POLICY
-    if settings.gate("RayClusterMTLS") and settings.cert_manager:
-        yield from (observed.ISSUER, observed.CERTIFICATE)
-    if settings.openshift_route:
-        yield observed.ROUTE
-    yield from _of_schedulers(settings)
-
-
-def _of_schedulers(settings: Settings) -> Iterable[KindName]:
-    if settings.gate("KubernetesWAS"):
-        return (observed.WORKLOAD, observed.WORKLOAD_GROUP)
-    return {"volcano": (observed.VOLCANO_GROUP,), "scheduler-plugins": (observed.PLUGIN_GROUP,)}.get(
-        settings.batch_scheduler, ()
-    )
+    """What is watched beside the ray.io objects and their Pods."""
+    return {row.name: row.cached(settings) for row in WATCHED if row.when(settings)}

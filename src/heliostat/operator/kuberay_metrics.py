@@ -18,7 +18,7 @@ from heliostat.kube.conditions import TRUE
 from heliostat.kube.objects import Key
 from heliostat.kube.timestamps import TimestampError, parse_timestamp
 from heliostat.operator.kinds import WholeObject
-from heliostat.plan.status_conditions import PROVISIONED
+from heliostat.plan.raycluster.status_conditions import PROVISIONED
 from heliostat.runtime.cache import Cache
 from heliostat.runtime.metrics import Labels, Registry
 

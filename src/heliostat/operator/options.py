@@ -15,6 +15,8 @@ SHORT_PLAN = 32  # writes; a longer plan leaves the server air for others
 class OperatorOptions(Struct, frozen=True, kw_only=True):
     settings: Settings = Settings()
     namespaces: tuple[str, ...] = ()  # empty: all
+    has_jobs: bool = True  # RayJobs are looked after, too
+    has_services: bool = True  # RayServices are looked after, too
     instance: str = "heliostat"  # who reports the events
     request_seconds: float = 4.0
     qps: float | None = None  # requests a second that somebody allows; None: as many as the server keeps up with

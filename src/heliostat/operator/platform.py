@@ -10,9 +10,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from heliostat.api.settings import Settings
+from heliostat.kube import lookups
+from heliostat.kube.counts import read_count
 from heliostat.kube.resource_types import ResourceType
-from heliostat.operator.kinds import RAY_CLUSTER, RESOURCES
-from heliostat.plan import observed
+from heliostat.operator.kinds import RAY_CLUSTER, RAY_CRON_JOB, RESOURCES
 from heliostat.runtime.client import Client
 from heliostat.runtime.errors import NotFoundError, RefusedError
 from heliostat.runtime.transport import Call
@@ -28,6 +29,7 @@ class Platform(Struct, frozen=True):
     group_versions: frozenset[str]
     has_ray_clusters: bool
     version: tuple[int, int]  # of Kubernetes; (0, 0) when it is not told
+    has_ray_cron_jobs: bool = True
 
     @property
     def is_openshift(self) -> bool:
@@ -42,6 +44,7 @@ async def observe_platform(client: Client) -> Platform:
         groups=frozenset(group.name for group in listed.groups),
         group_versions=versions,
         has_ray_clusters=RAY_CLUSTER.api_version in versions and await _serves(client, RAY_CLUSTER),
+        has_ray_cron_jobs=RAY_CRON_JOB.api_version in versions and await _serves(client, RAY_CRON_JOB),
         version=await _fetch_version(client),
     )
 
@@ -60,6 +63,8 @@ def list_missing(settings: Settings, platform: Platform) -> list[str]:
         [] if platform.has_ray_clusters else [f"RayCluster of {RAY_CLUSTER.api_version} is not served; {_INSTALL}"]
     )
     missing += [_describe(resource, why) for resource, why in _needed(settings) if not _is_served(resource, platform)]
+    if settings.gate("RayCronJob") and not platform.has_ray_cron_jobs:
+        missing.append(f"RayCronJob of {RAY_CRON_JOB.api_version} is not served; {_INSTALL}, or turn the gate off")
     if settings.gate("SidecarSubmitterRestart") and (0, 0) < platform.version < SIDECAR_RESTART_VERSION:
         found = ".".join(map(str, platform.version))
         missing.append(f"the gate SidecarSubmitterRestart needs Kubernetes 1.35, this is {found}; turn the gate off")
@@ -68,11 +73,11 @@ def list_missing(settings: Settings, platform: Platform) -> list[str]:
 
 def _needed(settings: Settings) -> list[tuple[ResourceType, str]]:
     if settings.gate("KubernetesWAS"):
-        return [(RESOURCES[observed.WORKLOAD], "the gate KubernetesWAS")]
+        return [(RESOURCES[lookups.WORKLOAD], "the gate KubernetesWAS")]
     if settings.batch_scheduler == "volcano":
-        return [(RESOURCES[observed.VOLCANO_GROUP], "the batch scheduler volcano")]
+        return [(RESOURCES[lookups.VOLCANO_GROUP], "the batch scheduler volcano")]
     if settings.batch_scheduler == "scheduler-plugins":
-        return [(RESOURCES[observed.PLUGIN_GROUP], "the batch scheduler scheduler-plugins")]
+        return [(RESOURCES[lookups.PLUGIN_GROUP], "the batch scheduler scheduler-plugins")]
     return []
 
 
@@ -125,4 +130,5 @@ async def _fetch_version(client: Client) -> tuple[int, int]:
         return (0, 0)  # some hide it; that is no reason to wait
     told = msgspec.json.decode(answer, type=_VersionInfo)
     minor = told.minor.rstrip("+")  # some providers add a plus sign
-    return (int(told.major), int(minor)) if told.major.isdecimal() and minor.isdecimal() else (0, 0)
+    found = (read_count(told.major), read_count(minor))
+    return (0, 0) if found[0] is None or found[1] is None else (found[0], found[1])

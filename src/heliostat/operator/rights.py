@@ -19,6 +19,8 @@ class Need(Enum):
 
     ALWAYS = "operator"
     ELECTION = "leader-election"  # in the lease's namespace alone
+    PROXY = "kubernetes-proxy"
+    CRON = "raycronjob"
     EMBEDDED_STORAGE = "embedded-storage"
     NETWORK_POLICY = "network-policy"
     MTLS = "mtls"
@@ -31,6 +33,8 @@ class Need(Enum):
 NEED_WORDS = {
     Need.ALWAYS: "always",
     Need.ELECTION: "--enable-leader-election, in the namespace of the Lease",
+    Need.PROXY: "--use-kubernetes-proxy",
+    Need.CRON: "--feature-gates=RayCronJob=true",
     Need.EMBEDDED_STORAGE: "--feature-gates=GCSFaultToleranceEmbeddedStorage=true",
     Need.NETWORK_POLICY: "--feature-gates=RayClusterNetworkPolicy=true",
     Need.MTLS: "--feature-gates=RayClusterMTLS=true and cert-manager",
@@ -60,21 +64,50 @@ _RBAC = "rbac.authorization.k8s.io"
 
 RIGHTS: tuple[Right, ...] = (
     Right("ray.io", "rayclusters", (*_READ, "patch"), "reads them, and sets finalizers", is_required=True),
+    Right("ray.io", "rayclusters", ("create", "delete"), "of RayJobs and RayServices", is_required=True),
     Right("ray.io", "rayclusters/status", ("patch",), "tells how each is doing", is_required=True),
     Right(
         "ray.io", "rayclusters/finalizers", ("update",), "what it makes blocks the deletion of its owner",
         is_indirect=True,
     ),
+    Right("ray.io", "rayjobs", (*_READ, "patch"), "reads them, and sets finalizers", is_required=True),
+    Right("ray.io", "rayjobs", ("delete",), "that are over and ask for it"),
+    Right("ray.io", "rayjobs/status", ("patch",), "tells how each is doing", is_required=True),
+    Right(
+        "ray.io", "rayjobs/finalizers", ("update",), "what it makes blocks the deletion of its owner",
+        is_indirect=True,
+    ),
+    Right("ray.io", "rayservices", (*_READ, "patch"), "reads them, and sets finalizers", is_required=True),
+    Right("ray.io", "rayservices/status", ("patch",), "tells how each is doing", is_required=True),
+    Right(
+        "ray.io", "rayservices/finalizers", ("update",), "what it makes blocks the deletion of its owner",
+        is_indirect=True,
+    ),
+    Right("discovery.k8s.io", "endpointslices", ("list", "watch"), "counts who answers for a RayService"),
+    Right("ray.io", "raycronjobs", _READ, "reads them", Need.CRON, is_required=True),
+    Right("ray.io", "raycronjobs/status", ("patch",), "keeps the last tick", Need.CRON, is_required=True),
+    Right(
+        "ray.io", "raycronjobs/finalizers", ("update",), "what it makes blocks the deletion of its owner", Need.CRON,
+        is_indirect=True,
+    ),
+    Right("ray.io", "rayjobs", ("create",), "of RayCronJobs", Need.CRON, is_required=True),
     Right("", "pods", (*_READ_AND_MAKE, "patch", "delete"), "heads and workers", is_required=True),
     Right("", "pods/resize", ("patch",), "granted to the autoscaler", is_indirect=True),
     Right("", "services", _READ_AND_MAKE, "for heads, headless workers and Serve", is_required=True),
+    Right("", "services", ("patch",), "those of a RayJob and a RayService follow its cluster"),
+    Right("", "services", ("delete",), "of a RayService that is suspended"),
+    Right("", "services/proxy", ("get", "create", "update"), "the way to Ray's dashboard", Need.PROXY),
+    Right("", "pods/proxy", ("get",), "the way to the Serve proxy of a head", Need.PROXY),
     Right("", "secrets", _READ_AND_MAKE, "the token of a cluster with authentication"),
     Right("", "serviceaccounts", _READ_AND_MAKE, "of the autoscaler"),
     Right(_RBAC, "roles", _READ_AND_MAKE, "of the autoscaler"),
     Right(_RBAC, "rolebindings", _READ_AND_MAKE, "of the autoscaler"),
-    Right("batch", "jobs", _READ_AND_MAKE, "cleans Redis when a fault-tolerant cluster is deleted"),
+    Right(
+        "batch", "jobs", (*_READ_AND_MAKE, "patch", "delete"),
+        "submits RayJobs, and cleans Redis when a fault-tolerant cluster is deleted",
+    ),
     Right("networking.k8s.io", "ingresses", (*_READ_AND_MAKE, "patch"), "for heads that ask for one"),
-    Right("events.k8s.io", "events", ("create", "patch"), "tells what was done, and why not"),
+    Right("", "events", ("create", "patch"), "tells what was done, and why not"),
     Right("coordination.k8s.io", "leases", ("get", "create", "update"), "one of several leads", Need.ELECTION, True),
     Right(
         "", "persistentvolumeclaims", (*_READ_AND_MAKE, "patch"), "keeps the state of a head", Need.EMBEDDED_STORAGE
@@ -96,11 +129,13 @@ RIGHTS: tuple[Right, ...] = (
 )  # fmt: skip
 
 
-def needs_of(settings: Settings, *, has_election: bool = True) -> frozenset[Need]:
+def needs_of(settings: Settings, *, has_election: bool = True, uses_proxy: bool = False) -> frozenset[Need]:
     """``settings`` as they are once the platform is known."""
     found = {
         Need.ALWAYS: True,
         Need.ELECTION: has_election,
+        Need.PROXY: uses_proxy,
+        Need.CRON: settings.gate("RayCronJob"),
         Need.EMBEDDED_STORAGE: settings.gate("GCSFaultToleranceEmbeddedStorage"),
         Need.NETWORK_POLICY: settings.gate("RayClusterNetworkPolicy"),
         Need.MTLS: settings.gate("RayClusterMTLS") and settings.cert_manager,

@@ -31,8 +31,8 @@ class Scoped(Generic[T]):
 
 
 def cache_needed(caches: Caches, kind: CachedKind[T], namespaces: Iterable[str]) -> Scoped[T]:
-    """Nothing is decided before these are complete."""
-    return Scoped(caches.of(each) for each in _narrowed(kind, namespaces))
+    """Nothing is decided before these are complete, nor as if they were while the server refuses to show them."""
+    return Scoped(caches.questioned(each) for each in _narrowed(kind, namespaces))
 
 
 def cache_dispensable(caches: Caches, kind: CachedKind[T], namespaces: Iterable[str]) -> Scoped[T]:

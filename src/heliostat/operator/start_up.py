@@ -30,6 +30,7 @@ class StartUp:
         *,
         log: Log,
         has_election: bool = True,
+        uses_proxy: bool = False,
         use_ingress_on_openshift: bool = False,
         again_seconds: float = AGAIN_SECONDS,
     ) -> None:
@@ -37,6 +38,7 @@ class StartUp:
         self._scope = scope
         self._log = log
         self._has_election = has_election
+        self._uses_proxy = uses_proxy
         self._use_ingress = use_ingress_on_openshift
         self._again_seconds = again_seconds
         self._problem: str | None = "the API server has not been asked yet"
@@ -70,7 +72,7 @@ class StartUp:
             return f"the API server cannot be asked: {error}"
 
     async def _check_rights(self, client: Client, settings: Settings) -> Settings | str:
-        rights = rights_for(needs_of(settings, has_election=self._has_election))
+        rights = rights_for(needs_of(settings, has_election=self._has_election, uses_proxy=self._uses_proxy))
         missing = await observe_missing(client, rights, self._scope)
         required = [one for one in missing if one.right.is_required]
         if required:

@@ -1,25 +1,34 @@
-"""Objects that a cluster has one of: create what is missing, keep what is there (raycluster.md §4).
+"""Make what is missing, and wait where a name is taken or a kind cannot be read: for the parts of any ray.io object.
 
-| object | found by | when it is there |
-|---|---|---|
-| ServiceAccount, Role, RoleBinding, auth Secret, serve Service | name | kept, whoever made it |
-| head and headless Service | labels and our UID | kept; two head Services, or somebody else's under the name: wait |
-| Route | label | kept |
-
-Nothing here updates anything: Ingress and claim, which are kept in step, have modules of their own.
+The functions work against a small view: whoever can look objects up and say what it owns can use them.
 """
+
+from typing import Protocol
 
 from msgspec.structs import replace
 
 from heliostat.api.markers import JsonObject
-from heliostat.desired import labels
-from heliostat.desired.model import Impossible, Slot
-from heliostat.desired.names import serve_service_name
-from heliostat.kube.plan import Create, Event, Ref, Wait, ref_of
+from heliostat.kube.facts import Unknown
+from heliostat.kube.lookups import Found, KindName, kind_name
+from heliostat.kube.plan import Create, Ref, Wait, ref_of
 from heliostat.plan.because import Because, Hold
-from heliostat.plan.observed import ROUTE, SERVICE, SERVICE_ACCOUNT, ObservedCluster, Unknown, kind_name
-from heliostat.plan.parts import NOTHING, Part, wait_for
-from heliostat.plan.reports import WARNING, report_create
+from heliostat.plan.draft import NOTHING, Part, wait_for
+from heliostat.plan.reports import report_create
+
+
+class View(Protocol):
+    """What is around one ray.io object."""
+
+    @property
+    def owner_kind(self) -> str:
+        """The kind of that object, for sentences."""
+        ...
+
+    def find(self, kind: KindName, name: str) -> Found: ...
+
+    def list_owned(self, kind: KindName) -> tuple[JsonObject, ...] | Unknown: ...
+
+    def owns(self, tree: JsonObject) -> bool: ...
 
 
 def create(tree: JsonObject) -> Part:
@@ -30,7 +39,7 @@ def wait_for_knowledge(what: str, unknown: Unknown) -> Part:
     return wait_for(Hold.NOT_KNOWN, f"{what}: {unknown.why}", "it can be read")
 
 
-def ensure_by_name(wanted: JsonObject | None, observed: ObservedCluster) -> Part:
+def ensure_by_name(wanted: JsonObject | None, observed: View) -> Part:
     """Made when nobody has made it."""
     if wanted is None:
         return NOTHING
@@ -41,89 +50,7 @@ def ensure_by_name(wanted: JsonObject | None, observed: ObservedCluster) -> Part
     return create(wanted) if found is None else NOTHING
 
 
-def ensure_service_account(wanted: JsonObject | None, users: str | None, observed: ObservedCluster) -> Part:
-    if users is None:
-        return ensure_by_name(wanted, observed)
-    found = observed.find(SERVICE_ACCOUNT, users)
-    if isinstance(found, Unknown):
-        return wait_for_knowledge(f"ServiceAccount {users}", found)
-    if found is not None:
-        return NOTHING
-    message = f"the head template names ServiceAccount {users}, which does not exist"
-    part = wait_for(Hold.SERVICE_ACCOUNT_MISSING, message, f"ServiceAccount {users} is created")
-    return Part(waits=part.waits, events=(_account_not_found(users, observed),), is_hindered=True)
-
-
-def _account_not_found(account: str, observed: ObservedCluster) -> Event:
-    metadata = observed.cluster.metadata
-    note = (
-        f"Failed to reconcile RayCluster {metadata.namespace}/{metadata.name}. If users specify ServiceAccountName for "
-        "the head Pod, they need to create a ServiceAccount themselves. However, ServiceAccount "
-        f"{account} is not found. Please create one. See the PR description of "
-        "https://github.com/ray-project/kuberay/pull/1128 for more details."
-    )
-    return Event(WARNING, "AutoscalerServiceAccountNotFound", "Validate", note)
-
-
-def ensure_head_service(wanted: JsonObject, observed: ObservedCluster) -> Part:
-    services = head_services(observed)
-    if isinstance(services, Unknown):
-        return wait_for_knowledge("the head Service", services)
-    if len(services) > 1:
-        names = ", ".join(str(tree["metadata"]["name"]) for tree in services)
-        return wait_for(Hold.TOO_MANY, f"{len(services)} head Services found: {names}", "all but one are deleted")
-    return NOTHING if services else create_unless_taken(wanted, observed)
-
-
-def head_services(observed: ObservedCluster) -> tuple[JsonObject, ...] | Unknown:
-    """Ours, by the labels that select them.
-
-    Differs from KubeRay: R4-25 counts any Service with these labels, also one that a deleted cluster has left.
-    """
-    name = observed.cluster.metadata.name
-    selector = {
-        labels.CLUSTER: name,
-        labels.NODE_TYPE: labels.HEAD,
-        labels.IDENTIFIER: labels.identifier(name, labels.HEAD),
-    }
-    owned = observed.list_owned(SERVICE)
-    return owned if isinstance(owned, Unknown) else tuple(tree for tree in owned if _matches(tree, selector))
-
-
-def ensure_headless_service(wanted: JsonObject | None, observed: ObservedCluster) -> Part:
-    if wanted is None:
-        return NOTHING
-    owned = observed.list_owned(SERVICE)
-    if isinstance(owned, Unknown):
-        return wait_for_knowledge("the headless Service", owned)
-    selector = {labels.HEADLESS_SERVICE: observed.cluster.metadata.name}
-    if any(_matches(tree, selector) for tree in owned):
-        return NOTHING
-    return create_unless_taken(wanted, observed)
-
-
-def ensure_serve_service(wanted: Slot, observed: ObservedCluster) -> Part:
-    if isinstance(wanted, Impossible):
-        found = observed.find(SERVICE, serve_service_name(observed.cluster.metadata.name))
-        is_there = isinstance(found, dict)  # KubeRay: R4-40, then nothing has to be built
-        return NOTHING if is_there else wait_for(Hold.IMPOSSIBLE, wanted.message, "the spec is changed")
-    part = ensure_by_name(wanted, observed)
-    if wanted is None or not part.actions:
-        return part
-    return Part(actions=(Create(wanted, Because.MISSING),))  # KubeRay: R4-40, no event
-
-
-def ensure_route(wanted: JsonObject | None, observed: ObservedCluster) -> Part:
-    if wanted is None:
-        return NOTHING
-    routes = observed.list_kind(ROUTE)
-    if isinstance(routes, Unknown):
-        return wait_for_knowledge("the Route", routes)
-    selector = {labels.CLUSTER: observed.cluster.metadata.name}
-    return NOTHING if any(_matches(tree, selector) for tree in routes) else create(wanted)
-
-
-def create_unless_taken(wanted: JsonObject, observed: ObservedCluster) -> Part:
+def create_unless_taken(wanted: JsonObject, observed: View) -> Part:
     """A create that would collide with somebody else's object is a wait, not a success."""
     ref = ref_of(wanted)
     found = observed.find(kind_name(ref.api_version, ref.kind), ref.name)
@@ -131,16 +58,16 @@ def create_unless_taken(wanted: JsonObject, observed: ObservedCluster) -> Part:
         return create(wanted)
     if isinstance(found, Unknown):
         return wait_for_knowledge(str(ref), found)
-    return name_taken(ref)
+    return name_taken(ref, observed.owner_kind)
 
 
-def name_taken(ref: Ref) -> Part:
-    message = f"{ref} exists and does not belong to this RayCluster"
+def name_taken(ref: Ref, owner: str = "RayCluster") -> Part:
+    message = f"{ref} exists and does not belong to this {owner}"
     failure = report_create(ref).failure
     events = () if failure is None else (replace(failure, note=f"{failure.note}, it exists and is not owned by it"),)
     return Part(waits=(Wait(Hold.NAME_TAKEN, message, "it is deleted or renamed"),), events=events, is_hindered=True)
 
 
-def _matches(tree: JsonObject, selector: dict[str, str]) -> bool:
+def matches(tree: JsonObject, selector: dict[str, str]) -> bool:
     there = tree["metadata"].get("labels") or {}
     return selector.items() <= there.items()

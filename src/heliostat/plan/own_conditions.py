@@ -1,7 +1,7 @@
 """Conditions that KubeRay does not have: they are there only while a person can mend what is wrong, and say how.
 
 ``Hindered``: something around the cluster cannot be made, found or read, and no condition of KubeRay's tells it.
-``SpecNotApplied``: the spec was changed in a way that running Pods do not follow (``heliostat.plan.unapplied``).
+``SpecNotApplied``: the spec was changed in a way that running Pods do not follow (``raycluster.unapplied``).
 KubeRay's conditions stay as they are; waits that end by themselves are not told.
 Differs from KubeRay: hindered, spec-not-applied.
 """
@@ -13,26 +13,12 @@ from msgspec import Struct
 from heliostat.api.markers import JsonObject
 from heliostat.kube.conditions import TRUE, build_condition, remove_condition, set_condition
 from heliostat.kube.plan import Wait
-from heliostat.plan.because import Hold
+from heliostat.plan.reasons import waiting
 
 HINDERED = "Hindered"
 SPEC_NOT_APPLIED = "SpecNotApplied"
 OWN_CONDITIONS = (HINDERED, SPEC_NOT_APPLIED)
 
-MENDED_BY_PEOPLE = frozenset(
-    {
-        Hold.NOT_KNOWN,
-        Hold.IMPOSSIBLE,
-        Hold.NAME_TAKEN,
-        Hold.TOO_MANY,
-        Hold.SERVICE_ACCOUNT_MISSING,
-        Hold.CLAIM_MISSING,
-        Hold.HEAD_NOT_RESTARTED,
-        Hold.SEVERAL_HEADS,
-        Hold.DUPLICATE_GROUP,
-        Hold.LEFTOVER_PODS,
-    }
-)
 _LONGEST = 2000  # characters; a server may quote a whole object
 
 
@@ -48,8 +34,12 @@ class Hindrance(Struct, frozen=True):
         return f"{message}; this ends when {self.until}"
 
 
+def is_for_people(wait: Wait) -> bool:
+    return bool(waiting(wait).mended_by)
+
+
 def list_waits_for_people(waits: Iterable[Wait]) -> tuple[Hindrance, ...]:
-    told = (wait for wait in waits if wait.reason in MENDED_BY_PEOPLE)
+    told = (wait for wait in waits if is_for_people(wait))
     return tuple(Hindrance(wait.reason, wait.message, wait.until) for wait in told)
 
 

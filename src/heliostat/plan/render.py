@@ -1,7 +1,8 @@
 """Documents in, every object the operator would create for them out: the whole of ``heliostat render``, as a function.
 
 Each ray.io document is reviewed first. A refused one yields nothing but what separate controllers make anyway. For
-a RayJob and a RayService the RayCluster they make is shown, with everything that belongs to it.
+a RayJob and a RayService the RayCluster they make is shown, with everything that belongs to it; for a RayJob also what
+submits its program and the Service at its head, for a RayService also its head and serve Services.
 """
 
 from collections.abc import Iterable
@@ -12,22 +13,21 @@ from heliostat.api.cluster_features import is_managed_here
 from heliostat.api.documents import is_ray_document
 from heliostat.api.markers import JsonObject
 from heliostat.api.raycluster import RayCluster
+from heliostat.api.raycronjob import RayCronJob
 from heliostat.api.rayjob import RayJob
 from heliostat.api.rayservice import RayService
 from heliostat.api.review import Review, review
 from heliostat.api.settings import Settings
-from heliostat.desired.model import Impossible
-from heliostat.desired.origin import build_cluster_of_job, build_cluster_of_service
+from heliostat.desired.slots import Impossible
 from heliostat.kube.documents import Document
 from heliostat.kube.problems import Problem
-from heliostat.kube.suffixes import derive_suffix
-from heliostat.plan.from_nothing import (
-    FromNothing,
-    create_cluster,
-    create_for_refused_cluster,
-    describe_random,
-    invent_uid,
-)
+from heliostat.kube.titles import title_of
+from heliostat.plan.imagined import invent_uid
+from heliostat.plan.raycluster.from_nothing import FromNothing, create_cluster, describe_random
+from heliostat.plan.raycronjob.observed import read_timetable
+from heliostat.plan.raycronjob.upcoming import tell_upcoming
+from heliostat.plan.rayjob.from_nothing import render_job
+from heliostat.plan.rayservice.from_nothing import render_service
 
 
 class Finding(Struct, frozen=True):
@@ -47,7 +47,8 @@ class Rendering(Struct, frozen=True):
         return any(finding.problem.severity == "error" for finding in self.findings)
 
 
-def render_documents(documents: Iterable[Document], namespace: str, settings: Settings) -> Rendering:
+def render_documents(documents: Iterable[Document], namespace: str, settings: Settings, now: float = 0.0) -> Rendering:
+    """``now`` says which ticks of a RayCronJob are the next ones."""
     objects: list[JsonObject] = []
     findings: list[Finding] = []
     notes: list[str] = []
@@ -58,7 +59,8 @@ def render_documents(documents: Iterable[Document], namespace: str, settings: Se
         findings += [Finding(document, problem) for problem in reviewed.problems]
         made = render_object(reviewed, settings)
         objects += made.objects
-        notes += [f"{_title(document.tree)}: {note}" for note in made.notes]
+        told = (*made.notes, *_tell_ticks(reviewed, now))
+        notes += [f"{title_of(document.tree)}: {note}" for note in told]
     return Rendering(tuple(describe_random(tree) for tree in objects), tuple(findings), tuple(notes))
 
 
@@ -72,10 +74,6 @@ def place(tree: JsonObject, namespace: str) -> JsonObject:
     return {**tree, "metadata": {**metadata, "namespace": where, "uid": uid}}
 
 
-def _title(tree: JsonObject) -> str:
-    return f"{tree.get('kind')} {(tree.get('metadata') or {}).get('name', '')}"
-
-
 def render_object(reviewed: Review, settings: Settings) -> FromNothing:
     value, tree = reviewed.object, reviewed.tree
     if value is None or tree is None:
@@ -83,37 +81,25 @@ def render_object(reviewed: Review, settings: Settings) -> FromNothing:
     if not is_managed_here(getattr(value.spec, "managed_by", None)):
         return FromNothing((), ("nothing: spec.managedBy names another controller",))
     if isinstance(value, RayCluster):
-        if reviewed.refusal is not None:
-            return create_for_refused_cluster(value, settings)
-        return create_cluster(value, settings)
+        return create_cluster(reviewed, value, settings)
     if reviewed.refusal is not None:
         return FromNothing(())
     if isinstance(value, RayJob):
-        return _render_job(value, tree, settings)
+        return render_job(value, tree, settings, render_child)
     if isinstance(value, RayService):
-        return _render_service(value, tree, settings)
+        return render_service(value, tree, settings, render_child)
     return FromNothing((), ("nothing yet: a RayCronJob creates a RayJob at each tick of its schedule",))
 
 
-def _render_job(job: RayJob, tree: JsonObject, settings: Settings) -> FromNothing:
-    if job.spec.cluster_selector:
-        return FromNothing((), ("no RayCluster: spec.clusterSelector chooses one that exists",))
-    if job.spec.suspend:
-        return FromNothing((), ("no RayCluster: spec.suspend is true",))
-    name = job.metadata.name
-    job_id = job.spec.job_id or f"{name}-{derive_suffix(job.metadata.uid, 'job', '0')}"
-    cluster_name = f"{name}-{derive_suffix(job.metadata.uid, 'cluster', '0')}"
-    return _render_child(build_cluster_of_job(job, tree, cluster_name, job_id, settings), settings)
+def _tell_ticks(reviewed: Review, now: float) -> Iterable[str]:
+    cron = reviewed.object
+    if not isinstance(cron, RayCronJob) or reviewed.refusal is not None:
+        return ()
+    timetable = read_timetable(cron)
+    return tell_upcoming(timetable, now) if timetable is not None else ()
 
 
-def _render_service(service: RayService, tree: JsonObject, settings: Settings) -> FromNothing:
-    if service.spec.suspend:
-        return FromNothing((), ("no RayCluster: spec.suspend is true",))
-    name = f"{service.metadata.name}-{derive_suffix(service.metadata.uid, 'cluster', '0')}"
-    return _render_child(build_cluster_of_service(service, tree, name, settings), settings)
-
-
-def _render_child(cluster: JsonObject | Impossible, settings: Settings) -> FromNothing:
+def render_child(cluster: JsonObject | Impossible, settings: Settings) -> FromNothing:
     """The RayCluster and what its own controller makes of it, which may refuse it (raycluster.md V-U2)."""
     if isinstance(cluster, Impossible):
         return FromNothing((), (f"no RayCluster: {cluster.message}",))

@@ -6,7 +6,7 @@ Plain text, no colours, one line for each row; texts of many lines are joined. W
 from collections.abc import Iterator, Sequence
 
 from heliostat.kube.plan import Action, Create, Delete, Effect, Patch, Plan, Replace, WriteStatus
-from heliostat.plan.because import explain
+from heliostat.plan.reasons import sentence_of
 
 NOTHING_TO_DO = "nothing to do"
 
@@ -35,7 +35,7 @@ def _lines(plan: Plan) -> Iterator[str]:
 
 def describe_action(action: Action) -> tuple[str, str, str]:
     """What is done, to which object, and why."""
-    why = explain(action.because)
+    why = sentence_of(action.because)
     match action:
         case Create():
             return "create", str(action.ref), why

@@ -1,7 +1,8 @@
 """A working directory as Ray wants it: a zip archive, named by its content, small enough to be sent. Deterministic.
 
-What version control, caches and virtual environments leave around is left out, and so is what ``.gitignore`` names at
-the top of the directory.
+Files are measured before they are read and packed piece by piece, so that a directory that is too large is refused
+before it is in memory. What version control, caches and virtual environments leave around is left out, and so is what
+``.gitignore`` names at the top of the directory.
 """
 
 import fnmatch
@@ -13,7 +14,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
-LARGEST = 200 * 1024 * 1024
+LARGEST = 200 * 1024 * 1024  # bytes of files
+LARGEST_ARCHIVE = 100 * 1024 * 1024  # bytes; Ray's dashboard takes no larger body
+_MEGABYTE = 1024 * 1024
 _NEVER = frozenset(
     (".git", ".hg", ".svn", ".venv", "venv", "__pycache__", ".mypy_cache", ".pytest_cache", ".ruff_cache",
      "node_modules", ".heliostat")
@@ -41,19 +44,31 @@ def build_package(directory: Path) -> Package:
     size = 0
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for path in list_files(directory):
-            content = path.read_bytes()
-            size += len(content)
+            size += path.stat().st_size
             if size > LARGEST:
-                most = LARGEST // 1024 // 1024
-                raise PackageError(
-                    f"{directory} has more than {most} MB of files; name a smaller one with --working-dir"
+                raise _too_large(directory, f"more than {LARGEST // _MEGABYTE} MB of files")
+            _pack(archive, path, directory)
+            if buffer.tell() > LARGEST_ARCHIVE:
+                raise _too_large(
+                    directory, f"more than the {LARGEST_ARCHIVE // _MEGABYTE} MB, packed, that Ray's dashboard takes"
                 )
-            entry = zipfile.ZipInfo(str(path.relative_to(directory)), _LONG_AGO)
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            entry.external_attr = (path.stat().st_mode & 0o777) << 16
-            archive.writestr(entry, content)
     content = buffer.getvalue()
     return Package(f"_ray_pkg_{hashlib.sha1(content, usedforsecurity=False).hexdigest()[:16]}.zip", content)
+
+
+def _pack(archive: zipfile.ZipFile, path: Path, directory: Path) -> None:
+    entry = zipfile.ZipInfo(str(path.relative_to(directory)), _LONG_AGO)
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    entry.external_attr = (path.stat().st_mode & 0o777) << 16
+    with path.open("rb") as source, archive.open(entry, "w") as packed:
+        left = LARGEST  # of a file that grows meanwhile, too
+        while left > 0 and (piece := source.read(min(_MEGABYTE, left))):
+            packed.write(piece)
+            left -= len(piece)
+
+
+def _too_large(directory: Path, why: str) -> PackageError:
+    return PackageError(f"{directory} has {why}; name a smaller one with --working-dir")
 
 
 def list_files(directory: Path) -> Iterator[Path]:

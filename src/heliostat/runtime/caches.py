@@ -13,6 +13,7 @@ class Caches:
     def __init__(self) -> None:
         self._caches: dict[CachedKind[Any], Cache[Any]] = {}
         self._dispensable: set[CachedKind[Any]] = set()
+        self._questioned: set[CachedKind[Any]] = set()
 
     def of(self, kind: CachedKind[T]) -> Cache[T]:
         """The cache of this kind, made when first asked for."""
@@ -21,10 +22,19 @@ class Caches:
             found = self._caches[kind] = Cache(kind)
         return cast("Cache[T]", found)
 
+    def questioned(self, kind: CachedKind[T]) -> Cache[T]:
+        """The same, for readers that cannot begin without it, and ask ``refused`` each time before they believe it."""
+        self._questioned.add(kind)
+        return self.of(kind)
+
     def dispensable(self, kind: CachedKind[T]) -> Cache[T]:
         """The same, for readers that can do without: they ask ``refused`` and ``synced`` before they believe it."""
         self._dispensable.add(kind)
-        return self.of(kind)
+        return self.questioned(kind)
+
+    def is_unknown(self, cache: Cache[Any]) -> bool:
+        """Whether nobody believes it now: the server does not show it, and all who read it know that."""
+        return bool(cache.refused) and cache.kind in self._questioned
 
     def is_dispensable(self, kind: CachedKind[Any]) -> bool:
         return kind in self._dispensable
@@ -43,3 +53,4 @@ class Caches:
     def drop(self, kind: CachedKind[T]) -> None:
         self._caches.pop(kind, None)
         self._dispensable.discard(kind)
+        self._questioned.discard(kind)

@@ -81,7 +81,7 @@ class Client:
         self._rate = rate
         self._transport = transport
         self._clock = clock
-        self._fence = fence
+        self.fence = fence
         self._observe = observe
         self._is_urgent = is_urgent
 
@@ -223,8 +223,8 @@ class Client:
         ticket = await self._enter(call, purpose, deadline, asked)
         outcome, verdict, received = "Cancelled", Verdict.UNKNOWN, 0
         try:
-            if call.is_write and self._fence is not None:
-                self._fence.check()
+            if call.is_write and self.fence is not None:
+                self.fence.check()
             answer = await send(call, deadline - self._clock())
             status, received = (answer.status, len(answer.body)) if isinstance(answer, Reply) else (200, 0)
             outcome, verdict = str(status), _verdict_of(status)

@@ -1,9 +1,11 @@
 """One controller at work: keys from the queue, a fresh view, a plan, its execution, and when to look again.
 
-Rules: one key is worked on by one worker at a time; nothing is decided before everything written earlier for the same
-object is in the view; a plan that fails, by the server or by a bug, comes back with back-off and disturbs no other key.
-When something has vanished, nothing is made anew before the server itself has said that the object still lives: its own
-end may be why, and its cache the last to know.
+Rules: one key is worked on by one worker at a time; a worker whose plan becomes long is replaced by another, so that
+long plans do not keep short ones waiting, and as many may be long as there are workers; nobody sleeps in a worker's
+place; nothing is decided before everything written earlier for the same object is in the view; a plan that fails, by
+the server or by a bug, comes back with back-off and disturbs no other key. When something has vanished, nothing is made
+anew before the server itself has said that the object still lives: its own end may be why, and its cache the last to
+know.
 """
 
 import asyncio
@@ -64,6 +66,8 @@ class Controller:
         self._after = after
         self._stopwatch = stopwatch
         self._turns = turns or LoopTurns()
+        self._replaced: set[asyncio.Task[None]] = set()  # workers whose plan has become long; they end with it
+        self._group: asyncio.TaskGroup | None = None
         self._writers: dict[Key, str] = {}
         self._bereft: set[Key] = set()  # something of theirs has vanished since we last knew that they live
 
@@ -83,9 +87,9 @@ class Controller:
 
     async def run(self) -> None:
         """Until the queue is closed; work in hand is finished."""
-        async with asyncio.TaskGroup() as group:
+        async with asyncio.TaskGroup() as self._group:
             for _ in range(self.workers):
-                group.create_task(self._work())
+                self._group.create_task(self._work())
 
     async def _work(self) -> None:
         with contextlib.suppress(ClosedQueueError):
@@ -97,6 +101,24 @@ class Controller:
                     await self._reconcile(key)
                 finally:
                     self.queue.done(key)
+                if self._has_been_replaced():
+                    return
+
+    def _has_been_replaced(self) -> bool:
+        worker = asyncio.current_task()
+        if worker not in self._replaced:
+            return False
+        self._replaced.remove(worker)
+        return True
+
+    def _take_seat(self) -> bool:
+        """For the plan that the calling worker carries out: whether it may go on although it is long."""
+        worker = asyncio.current_task()
+        if worker is None or self._group is None or len(self._replaced) >= self.workers:
+            return False
+        self._replaced.add(worker)
+        self._group.create_task(self._work())
+        return True
 
     async def _reconcile(self, key: Key) -> None:
         clock = self._stopwatch or asyncio.get_running_loop().time
@@ -120,7 +142,10 @@ class Controller:
             self.queue.forget(key)
             self._bereft.discard(key)
             return "gone"
-        await self._executor.settle(subject)
+        open_for = await self._executor.settle(subject)
+        if open_for > 0:
+            self.queue.add_after(key, open_for)
+            return "unsettled"
         if not self._is_still(key, subject):
             self.queue.add(key)
             return "outdated"
@@ -130,7 +155,9 @@ class Controller:
         if key in self._bereft and plan.creates:
             return await self._confirm(key, subject)
         self._observer.planned(self.reconciler.name, key, plan)
-        outcome = await self._executor.carry_out(subject, plan, lambda: self._is_as_it_was(key, subject))
+        outcome = await self._executor.carry_out(
+            subject, plan, lambda: self._is_as_it_was(key, subject), self._take_seat
+        )
         if self._after is not None:
             self._after(key, outcome)
         return self._finish(key, plan, outcome)
@@ -168,6 +195,9 @@ class Controller:
         if outcome.is_given_up:
             self.queue.add(key)
             return "outdated"
+        if outcome.is_cut_short:
+            self.queue.add(key)
+            return "continued"
         self.queue.appoint(key, plan.wake_after)  # what was appointed by an older view is of no use any more
         return "written" if outcome.written else "quiet"
 

@@ -5,6 +5,9 @@ Rules: events are the same when subject, type, reason, action, note and controll
 a plan that repeats itself is told once; each subject has a bucket of new events for each reason that refills slowly, so
 a hundred Pods that came up do not silence the one that could not. Everything here is bounded, and nothing here knows a
 clock or the API.
+
+Events are written in the form of ``v1``, with what both forms have: people sort by ``lastTimestamp``, which only this
+one may say, and newer readers find ``eventTime`` and ``series``.
 """
 
 import hashlib
@@ -16,10 +19,10 @@ from msgspec import Struct
 from heliostat.kube.jsontree import JsonObject
 from heliostat.kube.plan import Event, Ref
 from heliostat.kube.resource_types import ResourceType
-from heliostat.kube.timestamps import format_micro_timestamp
+from heliostat.kube.timestamps import format_micro_timestamp, format_timestamp
 from heliostat.runtime.reconciler import Subject
 
-EVENT = ResourceType("events.k8s.io/v1", "Event", "events")
+EVENT = ResourceType("v1", "Event", "events")
 
 _LONGEST_NOTE = 1024  # bytes
 _LONGEST_WORD = 128
@@ -122,12 +125,16 @@ def build_event(series: Series, instance: str) -> JsonObject:
         "kind": EVENT.kind,
         "metadata": {"namespace": namespace_of(series), "name": name_of(series)},
         "eventTime": format_micro_timestamp(series.first.epoch),
+        "firstTimestamp": format_timestamp(series.first.epoch),
+        "lastTimestamp": format_timestamp(series.last.epoch),
+        "count": series.count,
         "type": event.type,
         "reason": event.reason[:_LONGEST_WORD],
         "action": (event.action or event.reason)[:_LONGEST_WORD],
-        "note": _cut(event.note),
-        "regarding": _reference(subject.ref, subject.uid, subject.resource_version),
-        "reportingController": series.controller,
+        "message": _cut(event.note),
+        "involvedObject": _reference(subject.ref, subject.uid, subject.resource_version),
+        "source": {"component": series.controller},
+        "reportingComponent": series.controller,
         "reportingInstance": instance[:_LONGEST_WORD],
     }
     if (other := event.related) is not None:
@@ -149,8 +156,11 @@ def _reference(ref: Ref, uid: str, resource_version: str) -> JsonObject:
 
 def build_series(series: Series) -> JsonObject:
     """What changes when it happens again."""
-    last = format_micro_timestamp(series.last.epoch)
-    return {"series": {"count": series.count, "lastObservedTime": last}}
+    return {
+        "count": series.count,
+        "lastTimestamp": format_timestamp(series.last.epoch),
+        "series": {"count": series.count, "lastObservedTime": format_micro_timestamp(series.last.epoch)},
+    }
 
 
 def namespace_of(series: Series) -> str:

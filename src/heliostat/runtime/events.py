@@ -1,4 +1,4 @@
-"""Writes ``events.k8s.io/v1`` Events about objects, on the side: telling people must never disturb the work.
+"""Writes Events about objects, on the side: telling people must never disturb the work.
 
 Rules: ``record`` neither waits nor fails; what cannot be written soon is counted and dropped; a failed write is tried
 again a few times; at the end the counts of running series are written, within a deadline. Which events are told at all

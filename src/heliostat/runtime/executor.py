@@ -14,6 +14,7 @@ from typing import Protocol
 
 import msgspec
 
+from heliostat.kube.persisted import PrematureUseError, find_premature_use
 from heliostat.kube.plan import SILENT, Action, Create, Delete, Effect, Event, Patch, Plan, Replace, Report, Stage
 from heliostat.runtime.errors import ApiError
 from heliostat.runtime.outcome import Failure, Outcome
@@ -52,19 +53,27 @@ class Executor:
         """Under which name writes are remembered: two controllers of one object need not wait for each other."""
         return f"{self._name}/{subject.uid}"
 
-    async def settle(self, subject: Subject) -> None:
-        await self._writing.settle(self.writer_for(subject))
+    async def settle(self, subject: Subject) -> float:
+        """Seconds until it can be known what became of every earlier write; 0: it is known."""
+        return await self._writing.settle(self.writer_for(subject))
 
     async def confirm(self, subject: Subject) -> None:
         """Ask the server itself whether the subject lives; what the view has not seen of it is missed from here on."""
         await self._writing.confirm(self.writer_for(subject), subject.ref, subject.uid)
 
-    async def carry_out(self, subject: Subject, plan: Plan, is_wanted: Callable[[], bool]) -> Outcome:
-        """``is_wanted`` is asked in the middle of long plans: whether the plan is still for what the subject says."""
+    async def carry_out(
+        self, subject: Subject, plan: Plan, is_wanted: Callable[[], bool], take_seat: Callable[[], bool]
+    ) -> Outcome:
+        """``is_wanted`` is asked in the middle of long plans: whether the plan is still for what the subject says.
+        ``take_seat`` is asked when a plan becomes long: whether it may go on (``pace.py``).
+
+        Raises PrematureUseError, and does nothing, for a plan that uses a name before it is persisted.
+        """
+        _check_names(plan)
         failures: list[Failure] = []
         failed_stages: set[str] = set()
         blocked: list[str] = []
-        pace = Pace(self._short_plan, is_wanted)
+        pace = Pace(self._short_plan, is_wanted, take_seat)
         for stage in plan.stages:
             if failed_stages.intersection(stage.needs):
                 failed_stages.add(stage.name)
@@ -74,11 +83,12 @@ class Executor:
             if stage_failures:
                 failed_stages.add(stage.name)
                 failures += stage_failures
-            if pace.is_given_up:
+            if pace.has_ended:
                 break
         else:
             failures += await self._conclude(subject, plan, pace)
-        return Outcome(pace.tried - len(failures), tuple(failures), tuple(blocked), pace.is_given_up)
+        written = pace.tried - len(failures)
+        return Outcome(written, tuple(failures), tuple(blocked), pace.is_given_up, pace.is_cut_short)
 
     async def _run_stage(self, subject: Subject, stage: Stage, pace: Pace) -> list[Failure]:
         clock = asyncio.get_running_loop().time
@@ -148,6 +158,13 @@ class Executor:
 
 def _report_of(action: Action) -> Report:
     return action.report if isinstance(action, Create | Patch | Replace | Delete | Effect) else SILENT
+
+
+def _check_names(plan: Plan) -> None:
+    found = find_premature_use(plan)
+    if found is not None:
+        name, action = found
+        raise PrematureUseError(f"{type(action).__name__} ({action.because}) uses {name} before the status shows it")
 
 
 def _batches(actions: Sequence[Action], parallel: int, *, slow_start: bool) -> Iterator[Sequence[Action]]:

@@ -3,7 +3,8 @@
 Rules, each keyed by the controller and the UID of the object decided on: a create or an update is seen when the cache
 has passed its resourceVersion; a delete when the UID is gone or terminating; an ambiguous write when a read after it
 has told what became of it. Never by time alone. A server whose history went back (a restored backup) has forgotten
-the write.
+the write. What a view would show that is lost to us is unknown to who decides, so nobody waits for it; once the view is
+back, it has to show the write as well.
 """
 
 from collections.abc import Callable, Iterator
@@ -132,11 +133,14 @@ class Freshness:
     def missing(self, subject: str) -> Need | None:
         """What the view has not shown yet; None: decide."""
         needs = [need for need in self._needs.get(subject, ()) if not need.is_met()]
-        if needs:
-            self._needs[subject] = needs
-            return needs[0]
-        self._needs.pop(subject, None)
-        return None
+        if not needs:
+            self._needs.pop(subject, None)
+            return None
+        self._needs[subject] = needs
+        return next((need for need in needs if not self._is_lost(need)), None)
+
+    def _is_lost(self, need: Need) -> bool:
+        return not isinstance(need, Until) and self._caches.is_unknown(need.cache)
 
     def forget(self, subject: str) -> None:
         self._needs.pop(subject, None)

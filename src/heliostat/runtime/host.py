@@ -18,6 +18,7 @@ from heliostat.runtime.cache import Cache, CachedKind
 from heliostat.runtime.caches import Caches
 from heliostat.runtime.client import Client
 from heliostat.runtime.controller import Controller, Observer
+from heliostat.runtime.effects import Effects
 from heliostat.runtime.executor import Executor, Recorder
 from heliostat.runtime.freshness import Freshness
 from heliostat.runtime.loop_turns import LoopTurns
@@ -26,7 +27,7 @@ from heliostat.runtime.queue import WorkQueue
 from heliostat.runtime.reconciler import Reconciler
 from heliostat.runtime.reflector import Reflector
 from heliostat.runtime.watch import WatchSettings
-from heliostat.runtime.writing import CarryOut, Writing
+from heliostat.runtime.writing import Writing
 
 
 class HostSettings(Struct, frozen=True, kw_only=True):
@@ -61,7 +62,7 @@ class Host:
         settings: HostSettings | None = None,
     ) -> None:
         self.types = types
-        self.effects: dict[str, CarryOut] = {}  # what carries out the effects of plans, by their kind
+        self.effects = Effects(fence=client.fence)
         self.beside: list[Callable[[], Coroutine[Any, Any, None]]] = []  # runs as long as the host does
         self.caches = Caches()
         self.freshness = Freshness(self.caches)

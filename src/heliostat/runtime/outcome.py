@@ -17,6 +17,7 @@ class Outcome(Struct, frozen=True):
     failures: tuple[Failure, ...] = ()
     blocked: tuple[str, ...] = ()  # stages that were not begun, because one they need failed
     is_given_up: bool = False  # in the middle, because something else is wanted by now
+    is_cut_short: bool = False  # in the middle, because others have waited for their turn
 
     @property
     def succeeded(self) -> bool:
@@ -25,7 +26,7 @@ class Outcome(Struct, frozen=True):
     @property
     def has_asked_for_all(self) -> bool:
         """Every stage was begun, and none was left in the middle."""
-        return not self.blocked and not self.is_given_up
+        return not self.blocked and not self.is_given_up and not self.is_cut_short
 
     @property
     def retry_after(self) -> float:

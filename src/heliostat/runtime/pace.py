@@ -4,7 +4,9 @@ to its end when nobody wants it any more.
 Rules: the first writes of a plan go as fast as they can. After that it rests between batches, the longer the slower
 the server has become against the quickest answer that this plan has had: an idle server is used, a busy one is left air
 for others, whoever they are. A rest has an upper bound, so a long plan becomes slower by a factor and never stops,
-unless its subject is gone or another is wanted: then what is left is for the next plan to decide.
+unless its subject is gone or another is wanted: then what is left is for the next plan to decide. Past its first writes
+a plan needs a seat among the long ones, so that it does not keep a worker from what is short; where no seat is free it
+ends there, and its object goes to the end of the queue.
 """
 
 from collections.abc import Callable
@@ -17,11 +19,16 @@ LONGEST_SECONDS = 1.0
 class Pace:
     """Of one plan that is being carried out."""
 
-    def __init__(self, short_plan: int | None, is_wanted: Callable[[], bool]) -> None:
+    def __init__(
+        self, short_plan: int | None, is_wanted: Callable[[], bool], take_seat: Callable[[], bool] = lambda: True
+    ) -> None:
         """``short_plan``: so many writes are no burden; None: however many they are. ``is_wanted``: whether the plan is
-        still for what its subject says."""
+        still for what its subject says. ``take_seat``: asked once, when the plan becomes long."""
         self.tried = 0
         self.is_given_up = False
+        self.is_cut_short = False
+        self._take_seat = take_seat
+        self._has_seat = False
         self._short_plan = short_plan
         self._is_wanted = is_wanted
         self._quickest: dict[type, float] = {}  # a delete takes another time than a create
@@ -32,8 +39,18 @@ class Pace:
 
     def goes_on(self) -> bool:
         """To be asked before each batch."""
-        self.is_given_up = self.is_long and not self._is_wanted()
-        return not self.is_given_up
+        if not self.is_long:
+            return True
+        self.is_given_up = not self._is_wanted()
+        if not self.is_given_up and not self._has_seat:
+            self._has_seat = self._take_seat()
+            self.is_cut_short = not self._has_seat
+        return not self.has_ended
+
+    @property
+    def has_ended(self) -> bool:
+        """In the middle."""
+        return self.is_given_up or self.is_cut_short
 
     def rest_after(self, kind: type, writes: int, seconds: float) -> float:
         """How long to wait after these writes, which took so many seconds."""

@@ -1,19 +1,23 @@
 """Facts from outside Kubernetes, fetched on the side: a decision reads what is known and never waits for an answer.
 
 Rules: a fact is a value with an age, or unknown with a reason; it outlives failed fetches until its greatest age and
-is unknown from then on; whoever decides by it hears of every new or changed value and of its loss, not of repetitions;
-so many fetches run at once, one for each key; failures make the next fetch later each time.
+is unknown from then on; whoever decides by it hears of every new or changed value and of its loss, not of repetitions.
+One fetch runs for each key, so many for each source, so many in all: a source that hangs holds its own places and
+delays nobody else. Failures, a cancelled fetch among them, make the next fetch later each time. ``refresh`` makes what
+is known stale: only a fetch that begins later counts.
 """
 
 import asyncio
 import heapq
 import itertools
+from collections import deque
 from collections.abc import Awaitable, Callable, Hashable
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from msgspec import Struct
 
 from heliostat.kube.backoff import Backoff
+from heliostat.kube.facts import Fact, Unknown
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -21,29 +25,31 @@ V = TypeVar("V")
 _SPREAD = 0.1  # of an interval, up and down, so that a thousand watches do not ask in step
 _MOST_INTERVALS = 16  # between two fetches that fail
 
-
-class Fact(Struct, Generic[V], frozen=True):
-    value: V
-    age: float  # seconds since the answer came
-
-
-class Unknown(Struct, frozen=True):
-    reason: str
-
-
 Fetch: TypeAlias = Callable[[], Awaitable[V]]
+
+
+class Parallel(Struct, frozen=True):
+    """How many fetches run at once. Those without a source only count in all."""
+
+    in_all: int = 64
+    per_source: int = 2
 
 
 class _Watched(Generic[V]):
     """One fact and how it is kept; a new one for every ``watch`` after a ``forget``."""
 
-    def __init__(self, fetch: Fetch[V], every: float, greatest_age: float) -> None:
+    def __init__(self, fetch: Fetch[V], every: float, greatest_age: float, source: str) -> None:
         self.fetch = fetch
         self.every = every
         self.greatest_age = greatest_age
+        self.source = source
         self.value: V | None = None
+        self.value_source = ""
         self.fetched_at: float | None = None
-        self.is_known = False  # as last told
+        self.version = 0  # of what the fact is about: one more with every refresh
+        self.known_version = 0  # that the value is of
+        self.not_before = float("-inf")  # a fetch that begins earlier cannot tell
+        self.told: bool | None = None  # as last told: known, or unknown; None: nothing since it was asked for
         self.reason = "not fetched yet"
         self.failures = 0
         self.due: float | None = None  # None: a fetch is under way
@@ -59,18 +65,20 @@ class FactCache(Generic[K, V]):
         *,
         clock: Callable[[], float],
         chance: Callable[[], float],
-        parallel: int = 32,
+        parallel: Parallel | None = None,
         fetch_seconds: float = 5.0,
     ) -> None:
         self._changed = changed
         self._clock = clock
         self._chance = chance
-        self._parallel = parallel
+        self._parallel = parallel or Parallel()
         self._fetch_seconds = fetch_seconds
         self._watched: dict[K, _Watched[V]] = {}
-        self._appointments: list[tuple[float, int, K]] = []
+        self._appointments: list[tuple[float, int, K, str]] = []
+        self._parked: dict[str, deque[tuple[float, int, K, str]]] = {}  # due, and their source has no place free
         self._numbers = itertools.count()
         self._fetching = 0
+        self._fetching_of: dict[str, int] = {}
         self._wake = asyncio.Event()
 
     def get(self, key: K) -> Fact[V] | Unknown:
@@ -78,31 +86,44 @@ class FactCache(Generic[K, V]):
         if watched is None:
             return Unknown("nobody watches it")
         known = self._read(watched)
-        if isinstance(known, Unknown):
-            watched.is_known = False  # so that its return is news
+        if isinstance(known, Unknown) and watched.told:
+            watched.told = False  # so that its return is news
         return known
 
-    def watch(self, key: K, fetch: Fetch[V], every_seconds: float, *, greatest_age: float | None = None) -> None:
+    def watch(
+        self, key: K, fetch: Fetch[V], every_seconds: float, *, source: str = "", greatest_age: float | None = None
+    ) -> None:
         """Keep this fact; again and again is fine, and only takes over what is asked for now.
 
-        ``greatest_age`` is three intervals unless told.
+        ``source`` is who is asked (a host). ``greatest_age`` is three intervals unless told.
         """
-        if every_seconds <= 0:
-            raise ValueError(f"a fact is fetched every so many seconds, not every {every_seconds}")
-        limit = greatest_age if greatest_age is not None else 3 * every_seconds
-        if limit < 1.5 * every_seconds:
-            raise ValueError(
-                f"a fact fetched every {every_seconds:g} s cannot be lost after {limit:g} s: allow 1.5 times"
-            )
+        limit = _age_limit(every_seconds, greatest_age)
         watched = self._watched.get(key)
         if watched is None:
-            watched = self._watched[key] = _Watched(fetch, every_seconds, limit)
+            watched = self._watched[key] = _Watched(fetch, every_seconds, limit, source)
             self._arrange(key, watched, self._clock())
             return
-        is_sooner = every_seconds < watched.every
-        watched.fetch, watched.every, watched.greatest_age = fetch, every_seconds, limit
-        if is_sooner and watched.due is not None and not watched.failures:
+        is_sooner = every_seconds < watched.every and not watched.failures
+        is_elsewhere = source != watched.source
+        watched.fetch, watched.every, watched.greatest_age, watched.source = fetch, every_seconds, limit, source
+        if is_elsewhere:
+            self.refresh(key)
+        elif is_sooner and watched.due is not None:
             self._arrange(key, watched, min(watched.due, self._clock() + every_seconds))
+
+    def refresh(self, key: K, at: float | None = None) -> None:
+        """Fetch it anew now, or at that later moment; until that fetch has answered it is unknown.
+
+        For who has changed, or may have changed, what the fact is about. Of several such moments the last counts.
+        """
+        watched = self._watched.get(key)
+        if watched is None:
+            return
+        watched.version += 1
+        watched.told = None
+        watched.not_before = max(self._clock() if at is None else at, watched.not_before)
+        if watched.due is not None:
+            self._arrange(key, watched, watched.not_before)
 
     def forget(self, key: K) -> None:
         """Nobody needs it any more; a fetch under way is given up."""
@@ -122,22 +143,45 @@ class FactCache(Generic[K, V]):
 
     def _begin_due(self, group: asyncio.TaskGroup) -> None:
         now = self._clock()
-        while self._appointments and self._appointments[0][0] <= now and self._fetching < self._parallel:
-            due, _number, key = heapq.heappop(self._appointments)
+        while self._appointments and self._appointments[0][0] <= now and self._fetching < self._parallel.in_all:
+            appointment = heapq.heappop(self._appointments)
+            due, _number, key, source = appointment
             watched = self._watched.get(key)
-            if watched is not None and watched.due == due:
-                watched.due = None
-                self._fetching += 1
-                watched.fetching = group.create_task(self._fetch(key, watched))
-                watched.fetching.add_done_callback(self._ended)
+            if watched is None or watched.due != due or watched.source != source:
+                self._unpark(source)  # this one had its turn for nothing
+            elif source and self._fetching_of.get(source, 0) >= self._parallel.per_source:
+                self._parked.setdefault(source, deque()).append(appointment)
+            else:
+                self._begin(group, key, watched)
 
-    def _ended(self, _task: "asyncio.Task[None]") -> None:
+    def _begin(self, group: asyncio.TaskGroup, key: K, watched: _Watched[V]) -> None:
+        source = watched.source
+        watched.due = None
+        self._fetching += 1
+        self._fetching_of[source] = self._fetching_of.get(source, 0) + 1
+        watched.fetching = group.create_task(self._fetch(key, watched, watched.version))
+        watched.fetching.add_done_callback(lambda task: self._ended(key, watched, source, task))
+
+    def _ended(self, key: K, watched: _Watched[V], source: str, task: "asyncio.Task[None]") -> None:
         self._fetching -= 1
+        self._fetching_of[source] -= 1
+        if not self._fetching_of[source]:
+            del self._fetching_of[source]
+        if task.cancelled() and self._watched.get(key) is watched:
+            self._failed(key, watched, "its fetch was cancelled")
+        self._unpark(source)
         self._wake.set()
+
+    def _unpark(self, source: str) -> None:
+        parked = self._parked.get(source)
+        if parked:
+            heapq.heappush(self._appointments, parked.popleft())
+        if not parked:
+            self._parked.pop(source, None)
 
     async def _wait(self) -> None:
         self._wake.clear()
-        is_full = self._fetching >= self._parallel
+        is_full = self._fetching >= self._parallel.in_all
         if is_full or not self._appointments:
             await self._wake.wait()
             return
@@ -147,59 +191,78 @@ class FactCache(Generic[K, V]):
         except TimeoutError:
             return
 
-    async def _fetch(self, key: K, watched: _Watched[V]) -> None:
+    async def _fetch(self, key: K, watched: _Watched[V], version: int) -> None:
+        source = watched.source
         try:
             async with asyncio.timeout(self._fetch_seconds):
                 value = await watched.fetch()
         except TimeoutError:
-            self._failed(key, watched, f"no answer within {self._fetch_seconds:g} s")
+            failure = f"no answer within {self._fetch_seconds:g} s"
         except Exception as error:  # noqa: BLE001  whatever a source throws, the fact is not known
-            self._failed(key, watched, f"{type(error).__name__}: {error}" if str(error) else type(error).__name__)
+            failure = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         else:
-            self._succeeded(key, watched, value)
+            failure = ""
+        if version != watched.version:
+            self._arrange(key, watched, self._clock())  # it began too early to tell anything
+        elif failure:
+            self._failed(key, watched, failure)
+        else:
+            self._succeeded(key, watched, value, source)
 
-    def _succeeded(self, key: K, watched: _Watched[V], value: V) -> None:
-        is_news = not watched.is_known or value != watched.value
-        watched.value, watched.fetched_at, watched.is_known = value, self._clock(), True
-        watched.failures = 0
+    def _succeeded(self, key: K, watched: _Watched[V], value: V, source: str) -> None:
+        is_news = not watched.told or value != watched.value
+        watched.value, watched.value_source, watched.fetched_at = value, source, self._clock()
+        watched.told, watched.failures, watched.known_version = True, 0, watched.version
         pause = watched.every * (1 - _SPREAD + 2 * _SPREAD * self._chance())
         self._arrange(key, watched, self._clock() + pause)
         if is_news:
             self._tell(key, watched)
 
     def _failed(self, key: K, watched: _Watched[V], reason: str) -> None:
-        is_first = watched.fetched_at is None and watched.failures == 0
         watched.reason = reason
         backoff = Backoff(first=watched.every, factor=2.0, limit=_MOST_INTERVALS * watched.every)
         again = self._clock() + backoff.delay(watched.failures) * (1 - _SPREAD * self._chance())
         watched.failures += 1
-        is_lost = watched.is_known and isinstance(self._read(watched), Unknown)
-        if is_lost:
-            watched.is_known = False
-        if watched.is_known and watched.fetched_at is not None:
+        is_unknown = isinstance(self._read(watched), Unknown)
+        is_news = is_unknown and watched.told is not False
+        if is_unknown:
+            watched.told = False
+        elif watched.fetched_at is not None:
             # Look again when it gets too old, so that its loss is told then and not at some later fetch.
             again = min(again, max(self._clock(), watched.fetched_at + watched.greatest_age))
         self._arrange(key, watched, again)
-        if is_lost or is_first:
+        if is_news:
             self._tell(key, watched)
 
     def _read(self, watched: _Watched[V]) -> Fact[V] | Unknown:
         if watched.fetched_at is None:
             return Unknown(watched.reason)
         age = self._clock() - watched.fetched_at
+        if watched.known_version != watched.version:
+            why = watched.reason if watched.failures else "it is being fetched anew"
+            return Unknown(f"{why} (last known {age:.0f} s ago)")
         if age >= watched.greatest_age:
             return Unknown(
                 f"{watched.reason if watched.failures else 'its fetch is late'} (last known {age:.0f} s ago)"
             )
         value: Any = watched.value
-        return Fact(value, age)
+        return Fact(value, age, watched.value_source)
 
     def _arrange(self, key: K, watched: _Watched[V], due: float) -> None:
         if self._watched.get(key) is watched:
-            watched.due = due
-            heapq.heappush(self._appointments, (due, next(self._numbers), key))
+            watched.due = max(due, watched.not_before)
+            heapq.heappush(self._appointments, (watched.due, next(self._numbers), key, watched.source))
             self._wake.set()
 
     def _tell(self, key: K, watched: _Watched[V]) -> None:
         if self._watched.get(key) is watched:
             self._changed(key)
+
+
+def _age_limit(every_seconds: float, greatest_age: float | None) -> float:
+    if every_seconds <= 0:
+        raise ValueError(f"a fact is fetched every so many seconds, not every {every_seconds}")
+    limit = greatest_age if greatest_age is not None else 3 * every_seconds
+    if limit < 1.5 * every_seconds:
+        raise ValueError(f"a fact fetched every {every_seconds:g} s cannot be lost after {limit:g} s: allow 1.5 times")
+    return limit

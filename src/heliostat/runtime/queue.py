@@ -44,7 +44,7 @@ class WorkQueue(Generic[K]):
         self._since: dict[K, float] = {}  # the keys in _ready, and since when
         self._working: dict[K, float] = {}  # and since when
         self._again: set[K] = set()  # came while being worked on
-        self._later: dict[K, asyncio.TimerHandle] = {}
+        self._later: dict[K, tuple[float, asyncio.Handle]] = {}  # when, and what does it then
         self._failures: dict[K, int] = {}
         self._takers: deque[asyncio.Future[None]] = deque()
         self._is_closed = False
@@ -74,11 +74,12 @@ class WorkQueue(Generic[K]):
         when = self._now() + seconds
         known = self._later.get(key)
         if known is not None:
-            if known.when() <= when:
+            if known[0] <= when:
                 return
-            known.cancel()
+            known[1].cancel()
         if not self._is_closed:
-            self._later[key] = asyncio.get_running_loop().call_at(when, self._due, key)
+            # The moment is kept here: for one that is now, uvloop gives a handle that cannot tell it.
+            self._later[key] = (when, asyncio.get_running_loop().call_at(when, self._due, key))
 
     def appoint(self, key: K, seconds: float | None) -> None:
         """Then, and no longer when it was to come before; None: only when it is added."""
@@ -134,7 +135,7 @@ class WorkQueue(Generic[K]):
     def close(self) -> None:
         """Takers end with ``ClosedQueueError``; what waited is dropped: the next process lists everything anew."""
         self._is_closed = True
-        for handle in self._later.values():
+        for _, handle in self._later.values():
             handle.cancel()
         self._later.clear()
         self._ready.clear()
@@ -143,7 +144,7 @@ class WorkQueue(Generic[K]):
             self._wake_one()
 
     def _cancel(self, key: K) -> None:
-        handle = self._later.pop(key, None)
+        _, handle = self._later.pop(key, (0.0, None))
         if handle is not None:
             handle.cancel()
 

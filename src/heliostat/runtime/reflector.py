@@ -96,9 +96,12 @@ class Reflector(Generic[T]):
 
     def _failed(self, error: ApiError) -> None:
         self._on_problem(f"watch of {self.cache.kind}", error)
+        was_streaming = self._machine.state is State.STREAMING
         self._machine.failed(error)
         self._last_words = str(error)
-        if isinstance(error, ForbiddenError | NotFoundError):
+        if was_streaming and self._machine.state is State.LISTING:
+            self._progressed()  # the list that is asked for instead will tell
+        elif isinstance(error, ForbiddenError | NotFoundError):
             self._refused(str(error))
         elif self._is_dispensable and error.is_answer:
             self._progressed()
@@ -161,20 +164,33 @@ class Reflector(Generic[T]):
         )
         if self._machine.state is State.WATCHING:
             self._writer.accept()
+        begun = asyncio.get_running_loop().time()
         try:
-            async with asyncio.timeout(seconds + self._settings.silence_seconds):
-                await self._read(chunks)
+            async with asyncio.timeout(self._settings.first_list_seconds) as alarm:
+                await self._read(chunks, alarm, begun + seconds + self._settings.silence_seconds)
         except TimeoutError:
             self.silences += 1
-            raise SilentWatchError(f"the watch of {kind} was neither fed nor closed in {seconds:.0f} s") from None
+            error = SilentWatchError(f"the watch of {kind} was neither fed nor closed in {seconds:.0f} s")
+            if self._machine.state is not State.STREAMING:
+                raise error from None
+            self._on_problem(f"streaming list of {kind}, which is asked for in pages instead", error)
         finally:
             await chunks.aclose()
         self._machine.ended()
 
-    async def _read(self, chunks: Chunks) -> None:
+    async def _read(self, chunks: Chunks, alarm: asyncio.Timeout, end: float) -> None:
+        """Until ``end``; of a streaming list something has to come all the time: a server may not know that it is one,
+        and then nothing says where it ends."""
+        clock = asyncio.get_running_loop().time
+        if self._machine.state is not State.STREAMING:
+            alarm.reschedule(end)
         async for line in _split_lines(chunks):
+            was_streaming = self._machine.state is State.STREAMING
             self._take(self._decoder.line(line))
             self.received_bytes += len(line)
+            if was_streaming:
+                is_complete = self._machine.state is not State.STREAMING
+                alarm.reschedule(end if is_complete else clock() + self._settings.first_list_seconds)
         self._progressed()  # the server closed it: it is alive
 
     def _take(self, line: Line[T]) -> None:

@@ -4,7 +4,8 @@ Rules for every implementation: ``UnavailableError`` only when nothing can have 
 once anything was sent and no complete answer came; an answer of any status is a ``Reply`` and never an exception.
 """
 
-from typing import Protocol
+from collections.abc import AsyncGenerator
+from typing import Protocol, runtime_checkable
 
 from msgspec import Struct
 
@@ -21,6 +22,7 @@ class Call(Struct, frozen=True, kw_only=True):
     content_type: str = JSON
     accept: str = JSON
     headers: tuple[tuple[str, str], ...] = ()  # for who stands behind the server: a proxied service
+    most_bytes: int = 0  # of the answer; a longer one is no complete answer. 0: as long as it likes
 
     @property
     def is_write(self) -> bool:
@@ -56,3 +58,15 @@ class Transport(Protocol):
         ...
 
     async def close(self) -> None: ...
+
+
+@runtime_checkable
+class MessageTransport(Protocol):
+    """One that can also read the messages of a WebSocket."""
+
+    async def listen(self, call: Call, seconds: float) -> Reply | AsyncGenerator[str, None]:
+        """Texts as they come, each no longer than ``call.most_bytes``; or the reply that refuses.
+
+        Within so many seconds it has begun. A connection that breaks raises ``UnavailableError``.
+        """
+        ...

@@ -4,13 +4,17 @@
        ▲  ▲                    │
        │  └──────── 410 ───────┘
     STREAMING ──initial events end──▶ WATCHING          (where the server can; it needs no pages)
+        └─────refused, in whatever words──▶ LISTING
 
 Rules: the view changes as a whole when a list is complete, never page by page; an event that is not newer than the view
 was told before and is skipped; a list older than the view (a replica that lags) is refused, until it has been refused
 so often that the server itself must have gone back (restored from a backup); a first list that is further behind the
 lease than any replica can be is of another store, whose revisions tell nothing of ours, and is refused only to make
 sure; every failure waits longer than the one before, and any progress forgets them; after a failure the next watch is
-a short one, because only its end proves that a server with nothing to tell is heard again.
+a short one, because only its end proves that a server with nothing to tell is heard again. A streaming list that is
+refused, or ends before it is complete, is asked for in pages at once, whatever the answer was: a server with an old
+etcd says 500 inside the stream, one without the feature 422. The next lists are asked for in pages, too; then another
+streaming one is tried, as the server may have been upgraded.
 """
 
 from collections.abc import Callable
@@ -21,7 +25,7 @@ from msgspec import Struct
 
 from heliostat.kube.backoff import Backoff
 from heliostat.kube.objects import Object
-from heliostat.runtime.errors import ApiError, ExpiredError, InvalidError, ThrottledError
+from heliostat.runtime.errors import ApiError, ExpiredError, ThrottledError
 
 T = TypeVar("T", bound=Object)
 
@@ -39,6 +43,7 @@ class WatchSettings(Struct, frozen=True):
     refuse_older_lists: int = 12  # times in a row, more than a minute: no replica lags so long, the server went back
     refuse_unrelated_lists: int = 2  # times in a row
     streaming: bool = True  # try the streaming list first
+    paged_lists: int = 10  # in a row after a streaming list was refused; there is one when a watch cannot go on
 
 
 class ListPage(Struct, frozen=True):
@@ -98,7 +103,7 @@ class WatchMachine(Generic[T]):
     def __init__(self, settings: WatchSettings, chance: Callable[[], float], since: int = 0) -> None:
         self._settings = settings
         self._chance = chance
-        self._streams = settings.streaming
+        self._paged_lists = 0  # that many more lists come in pages
         self._state = self._first_state()
         self._token = ""
         self._collected: list[T] = []
@@ -155,20 +160,26 @@ class WatchMachine(Generic[T]):
     def ended(self) -> None:
         """The server closed the watch, as it does when its time is over."""
         if self._state is State.STREAMING:
-            self._retry()
+            self._fall_back()
         else:
             self._failures = 0
 
     def failed(self, error: ApiError) -> None:
         """A request was refused or broke off, or the stream said so."""
-        if isinstance(error, ExpiredError):
+        if isinstance(error, ThrottledError):
+            self._retry(error.retry_after)
+        elif self._state is State.STREAMING and error.is_answer:
+            self._fall_back()
+        elif isinstance(error, ExpiredError):
             self._start_over()
             self._retry()
-        elif isinstance(error, InvalidError) and self._state is State.STREAMING:
-            self._streams = False  # an older server knows no streaming lists
-            self._start_over()
         else:
-            self._retry(error.retry_after if isinstance(error, ThrottledError) else 0.0)
+            self._retry()
+
+    def _fall_back(self) -> None:
+        """Without a pause: nothing was asked for in pages yet."""
+        self._paged_lists = self._settings.paged_lists + 1  # this one is one of them
+        self._start_over()
 
     def _complete(self, revision: int) -> Swap[T] | None:
         if revision < self.revision and self._older_lists < self._most_refusals(revision):
@@ -193,12 +204,13 @@ class WatchMachine(Generic[T]):
         self._failures = 0
 
     def _start_over(self) -> None:
+        self._paged_lists = max(0, self._paged_lists - 1)
         self._state = self._first_state()
         self._token = ""
         self._collected = []
 
     def _first_state(self) -> State:
-        return State.STREAMING if self._streams else State.LISTING
+        return State.STREAMING if self._settings.streaming and not self._paged_lists else State.LISTING
 
     def _retry(self, at_least: float = 0.0) -> None:
         delay = self._settings.backoff.delay(self._failures)

@@ -8,9 +8,9 @@ told to ``Freshness``.
 
 import asyncio
 import base64
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import Any, TypeAlias
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -19,10 +19,9 @@ from heliostat.kube.objects import Key, Metadata, Object
 from heliostat.kube.plan import Action, Create, Delete, Effect, JsonObject, Patch, Random, Ref, Replace, WriteStatus
 from heliostat.kube.resource_types import ResourceType, ResourceTypes
 from heliostat.runtime.client import Client
+from heliostat.runtime.effects import Effects
 from heliostat.runtime.errors import AlreadyExistsError, AmbiguousError, NotFoundError
 from heliostat.runtime.freshness import Freshness, Unsettled
-
-CarryOut: TypeAlias = Callable[[Effect], Awaitable[None]]
 
 _MARK = msgspec.json.encode(Random(0)).partition(b",")[0]  # how the JSON of every marker begins
 
@@ -44,13 +43,13 @@ class Writing:
         freshness: Freshness,
         *,
         random_bytes: Callable[[int], bytes],
-        effects: Mapping[str, CarryOut] | None = None,
+        effects: Effects | None = None,
     ) -> None:
         self._client = client
         self._types = types
         self._freshness = freshness
         self._random_bytes = random_bytes
-        self._effects = effects if effects is not None else {}
+        self._effects = effects or Effects()
 
     async def carry_out(self, subject: str, action: Action) -> None:
         """Raises what the client raises; a doubt has been noted then."""
@@ -67,15 +66,21 @@ class Writing:
             case Delete():
                 await self._delete(subject, action)
             case Effect():
-                await self._effects[action.kind](action)
+                await self._effects.carry_out(action)
 
-    async def settle(self, subject: str) -> None:
-        """Find out what became of writes without an answer: a read after the last moment they could land."""
-        for doubt in self._freshness.unsettled(subject):
+    async def settle(self, subject: str) -> float:
+        """Find out what became of writes without an answer: a read after the last moment they could land.
+
+        Seconds until the next of these moments; 0: nothing is open any more.
+        """
+        while doubts := self._freshness.unsettled(subject):
             now = asyncio.get_running_loop().time()
-            if now < doubt.lands_before:
-                await asyncio.sleep(doubt.lands_before - now)
-            await self._settle(subject, doubt)
+            due = [doubt for doubt in doubts if doubt.lands_before <= now]
+            if not due:
+                return min(doubt.lands_before for doubt in doubts) - now
+            for doubt in due:
+                await self._settle(subject, doubt)
+        return 0.0
 
     async def confirm(self, subject: str, ref: Ref, uid: str) -> None:
         """A read of what no write of ours is about: its end, or a newer state of it, has to be seen first."""

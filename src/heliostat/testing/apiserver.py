@@ -3,8 +3,9 @@
     async with ApiServer() as server:
         ...  # any client, with server.kubeconfig or server.address
 
-With ``controllers`` it is a whole Kubernetes: garbage collection, namespaces, Jobs, Deployments, endpoints, volumes and
-the scheduler work as they do in a cluster; with ``nodes`` Pods also run, on nodes without processes.
+With ``controllers`` it is a whole Kubernetes: garbage collection, namespaces, Jobs, Deployments, StatefulSets,
+endpoints, volumes and the scheduler work as they do in a cluster; with ``nodes`` Pods also run, on nodes without
+processes.
 
 For clients that are not asynchronous, ``api_server_in_thread`` runs the same server beside the test.
 """
@@ -19,12 +20,9 @@ from typing import Any, Self
 
 import msgspec
 
-from heliostat.embedded.access.users import MASTERS, User
-from heliostat.embedded.controllers.nodes.machines import build_machines
-from heliostat.embedded.controllers.nodes.simulation import Simulation
-from heliostat.embedded.own_controllers import ControllerOptions
-from heliostat.embedded.server.messages import Answer, Request, Response
-from heliostat.embedded.serving import EmbeddedServer, ServerOptions
+from heliostat.embedded.doors.apiserver import ControllerOptions, EmbeddedServer, ServerOptions
+from heliostat.embedded.doors.inside import MASTERS, Answer, Request, Response, User
+from heliostat.embedded.doors.simulated_nodes import Simulation, build_machines
 from heliostat.kube.jsontree import JsonObject, encode_json
 from heliostat.testing.faults import Faults
 

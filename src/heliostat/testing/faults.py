@@ -9,11 +9,18 @@ import asyncio
 import re
 from typing import Self, TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from heliostat.embedded.server.errors import RefusedError, refusal_response
-from heliostat.embedded.server.http import Handle
-from heliostat.embedded.server.messages import Answer, Chunks, Dropped, Request, Stream
+from heliostat.embedded.doors.inside import (
+    Answer,
+    Chunks,
+    Dropped,
+    Handle,
+    RefusedError,
+    Request,
+    Stream,
+    refusal_response,
+)
 
 REASONS = {
     401: "Unauthorized",
@@ -138,14 +145,7 @@ def _refusal(action: Refuse) -> RefusedError:
 
 
 def _with_query(request: Request, extra: dict[str, list[str]]) -> Request:
-    return Request(
-        method=request.method,
-        path=request.path,
-        user=request.user,
-        query={**request.query, **extra},
-        headers=request.headers,
-        body=request.body,
-    )
+    return structs.replace(request, query={**request.query, **extra})
 
 
 class _CutChunks:

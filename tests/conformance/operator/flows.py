@@ -24,8 +24,8 @@ from conformance.operator.worlds import Operated
 from conformance.operator.write_log import Write
 from golden_cases import goldens_folder, load_compare
 from heliostat.desired import labels
+from heliostat.kube.lookups import SERVICE
 from heliostat.operator.kinds import POD, RAY_CLUSTER, RESOURCES
-from heliostat.plan.observed import SERVICE
 
 _CONDITION = re.compile(r"\.conditions\.(\w+)\.status")
 _STATE = "state"

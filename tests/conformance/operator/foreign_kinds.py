@@ -3,15 +3,15 @@
 Only what the operator relies on is declared: names, scope and a status of its own. What is inside stays open.
 """
 
+from heliostat.kube import lookups
 from heliostat.kube.jsontree import JsonObject
 from heliostat.kube.resource_types import ResourceType
 from heliostat.operator.kinds import RESOURCES
-from heliostat.plan import observed
 
 FOREIGN: tuple[ResourceType, ...] = tuple(
-    RESOURCES[kind] for kind in (observed.ISSUER, observed.CERTIFICATE, observed.VOLCANO_GROUP, observed.PLUGIN_GROUP)
+    RESOURCES[kind] for kind in (lookups.ISSUER, lookups.CERTIFICATE, lookups.VOLCANO_GROUP, lookups.PLUGIN_GROUP)
 )
-CERTIFICATE = RESOURCES[observed.CERTIFICATE]
+CERTIFICATE = RESOURCES[lookups.CERTIFICATE]
 
 
 def build_definition(resource: ResourceType) -> JsonObject:

@@ -16,10 +16,10 @@ T = TypeVar("T")
 class RunningWorld:
     """Its time passes only while something runs in it."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, *, has_ray: bool = True, is_slow: bool = False) -> None:
         self._runner = asyncio.Runner(loop_factory=VirtualTimeLoop)
         self._ends = AsyncExitStack()
-        self.operated = self.run(self._open(settings))
+        self.operated = self.run(self._open(settings, has_ray=has_ray, is_slow=is_slow))
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         return self._runner.run(work)
@@ -28,8 +28,8 @@ class RunningWorld:
         with self._runner:
             self.run(self._ends.aclose())
 
-    async def _open(self, settings: Settings) -> Operated:
-        world = await self._ends.enter_async_context(own_world())
+    async def _open(self, settings: Settings, *, has_ray: bool, is_slow: bool) -> Operated:
+        world = await self._ends.enter_async_context(own_world(has_ray=has_ray, is_slow=is_slow))
         return await self._ends.enter_async_context(world.operated(settings))
 
 
@@ -37,10 +37,11 @@ class Worlds:
     def __init__(self) -> None:
         self._worlds: dict[str, RunningWorld] = {}
 
-    def of(self, name: str, settings: Settings) -> RunningWorld:
+    def of(self, name: str, settings: Settings, *, has_ray: bool = True, is_slow: bool = False) -> RunningWorld:
         """``name`` tells settings apart."""
+        name = f"{name} ray={has_ray} slow={is_slow}"
         if name not in self._worlds:
-            self._worlds[name] = RunningWorld(settings)
+            self._worlds[name] = RunningWorld(settings, has_ray=has_ray, is_slow=is_slow)
         return self._worlds[name]
 
     def close(self) -> None:

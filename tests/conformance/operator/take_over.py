@@ -17,9 +17,9 @@ from conformance.operator.playing import Tree, clusters_of
 from conformance.operator.worlds import World
 from conformance.operator.write_log import Write
 from golden_cases import GoldenCase
+from heliostat.kube.lookups import SERVICE
 from heliostat.kube.resource_types import ResourceTypes
 from heliostat.operator.kinds import POD, RAY_CLUSTER, RESOURCES, SECRET, TYPES
-from heliostat.plan.observed import SERVICE
 
 FINALIZER = "ray.io/gcs-ft-redis-cleanup-finalizer"
 # What a successor may stamp anew: who vouches for the hash, and the hash (operator.md §17).

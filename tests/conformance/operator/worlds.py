@@ -17,13 +17,15 @@ from conformance.operator.write_log import WriteLog
 from heliostat.api.crds import all_crds
 from heliostat.api.settings import Settings
 from heliostat.kube.resource_types import ResourceType
-from heliostat.operator.kinds import RAY_CLUSTER
+from heliostat.operator.kinds import RAY_CLUSTER, RAY_JOB, RAY_SERVICE
 from heliostat.operator.options import OperatorOptions
 from heliostat.operator.program import RayOperator
 from heliostat.operator.used_rights import Use, UsedRights
-from heliostat.runtime.errors import ApiError, NotFoundError, ThrottledError
+from heliostat.ray.ways import DirectWays
+from heliostat.runtime.errors import ApiError, NotFoundError, ThrottledError, UnavailableError
 from heliostat.runtime.program import Clocks
-from heliostat.runtime.transport import Transport
+from heliostat.runtime.transport import Call, Chunks, Reply, Transport
+from heliostat.testing.scripted_ray import RayTransport, ScriptedRay
 
 DEFINITION = ResourceType(
     "apiextensions.k8s.io/v1", "CustomResourceDefinition", "customresourcedefinitions", is_namespaced=False
@@ -41,8 +43,19 @@ class Pace(Struct, frozen=True):
 
 
 class World:
-    def __init__(self, connect: Callable[[str], Transport], pace: Pace, clocks: Clocks, problems: list[str]) -> None:
-        """``connect`` makes the way to the server for a user; ``problems`` collects what only a bug can cause."""
+    def __init__(
+        self,
+        connect: Callable[[str], Transport],
+        pace: Pace,
+        clocks: Clocks,
+        problems: list[str],
+        ray: ScriptedRay | None = None,
+    ) -> None:
+        """``connect`` makes the way to the server for a user; ``problems`` collects what only a bug can cause.
+
+        ``ray`` answers for all dashboards; without it they answer nobody.
+        """
+        self.ray = ray
         self._connect = connect
         self._clocks = clocks
         self.pace = pace
@@ -80,7 +93,8 @@ class World:
         used: set[Use] = set()
         log = WriteLog(UsedRights(self._connect("operator"), used))
         options = OperatorOptions(settings=settings, request_seconds=self.pace.request)
-        program = RayOperator(log, options, on_problem=self.note, clocks=self._clocks)
+        ways = DirectWays(RayTransport(self.ray) if self.ray is not None else NoRay())
+        program = RayOperator(log, options, on_problem=self.note, clocks=self._clocks, ways=ways)
         stop = asyncio.Event()
         running = asyncio.create_task(program.run(stop))
         try:
@@ -97,7 +111,7 @@ class World:
 
     async def _are_kinds_served(self) -> bool:
         try:
-            for resource in (RAY_CLUSTER, *FOREIGN):
+            for resource in (RAY_CLUSTER, RAY_JOB, RAY_SERVICE, *FOREIGN):
                 await self.admin.items(resource)
         except (NotFoundError, ThrottledError):  # a new kind's storage is being made
             return False
@@ -109,6 +123,19 @@ class World:
         except NotFoundError:
             return False
         return True
+
+
+class NoRay:
+    """Where no Ray is, nobody answers."""
+
+    async def send(self, call: Call, seconds: float) -> Reply:
+        raise UnavailableError(f"{call}: connection refused")
+
+    async def open(self, call: Call, seconds: float) -> Reply | Chunks:
+        return await self.send(call, seconds)
+
+    async def close(self) -> None:
+        """Nothing is held."""
 
 
 class Operated:

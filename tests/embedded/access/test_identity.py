@@ -104,3 +104,23 @@ def test_a_directory_open_to_others_is_refused_before_a_key_is_made(tmp_path: Pa
     with pytest.raises(UnsafeFileError, match="chmod 700"):
         load_identity(tmp_path / "pki", NOW)
     assert list((tmp_path / "pki").iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("later", "problem"),
+    [
+        (
+            -400 * DAY,
+            r"is not valid yet, .*; by this machine's clock it is 2025-12-11 .* UTC: set",
+        ),
+        (
+            AUTHORITY_LIFE + DAY,
+            r"has expired; by this machine's clock it is 2037-01-13 .* UTC: set the clock if",
+        ),
+    ],
+)
+def test_a_wrong_clock_is_told_and_replaces_nothing(tmp_path: Path, later: float, problem: str) -> None:
+    first = load_identity(tmp_path / "pki", NOW)
+    with pytest.raises(UnsafeFileError, match=problem):
+        load_identity(tmp_path / "pki", NOW + later)
+    assert revealed(load_identity(tmp_path / "pki", NOW)) == revealed(first)

@@ -6,6 +6,7 @@ import pytest
 from msgspec import convert
 
 from heliostat.embedded.controllers.jobs.backoff import (
+    LOOK_SECONDS,
     NOTHING_FINISHED,
     finish_time,
     note_finishes,
@@ -100,3 +101,11 @@ def test_an_index_waits_by_its_own_count() -> None:
     annotations = {f"batch.kubernetes.io/{name}": value for name, value in counts.items()}
     assert remaining_wait_of_index(over("a", "Failed", 0, annotations=annotations), NOW) == 80
     assert remaining_wait_of_index(None, NOW) == 0
+
+
+def test_a_failure_that_was_just_seen_is_looked_at_once_more_before_it_is_replaced() -> None:
+    """A Pod of a lost node is declared failed and asked to go in two writes: the second one says when it was over."""
+    log = note_finishes(NOTHING_FINISHED, JOB, [over("a", "Failed", -500)], NOW)
+    assert log.remaining(NOW) == LOOK_SECONDS
+    assert note_finishes(log, JOB, [over("a", "Failed", -500)], NOW + 0.5).remaining(NOW + 0.5) == LOOK_SECONDS - 0.5
+    assert log.remaining(NOW + LOOK_SECONDS) == 0

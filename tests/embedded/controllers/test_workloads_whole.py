@@ -1,4 +1,4 @@
-"""Deployments, endpoints, accounts and volumes on the real loop and handlers, with simulated nodes, in virtual time."""
+"""Deployments, StatefulSets, endpoints, accounts and volumes on the real loop and handlers, with simulated nodes."""
 
 import asyncio
 import random
@@ -22,6 +22,7 @@ from heliostat.embedded.controllers.service_accounts.reconcilers import (
     RootCertificateReconciler,
     ServiceAccountReconciler,
 )
+from heliostat.embedded.controllers.statefulsets.reconciler import StatefulSetReconciler
 from heliostat.embedded.controllers.views.deployments import DEPLOYMENT
 from heliostat.embedded.controllers.views.endpoint_slices import ENDPOINT_SLICE
 from heliostat.embedded.controllers.views.endpoints import ENDPOINTS_TYPE
@@ -32,6 +33,7 @@ from heliostat.embedded.controllers.views.replicasets import REPLICA_SET
 from heliostat.embedded.controllers.views.root_certificates import CONFIG_MAP
 from heliostat.embedded.controllers.views.service_accounts import SERVICE_ACCOUNT
 from heliostat.embedded.controllers.views.services import SERVICE
+from heliostat.embedded.controllers.views.statefulsets import STATEFUL_SET
 from heliostat.embedded.controllers.views.storage_classes import STORAGE_CLASS
 from heliostat.embedded.controllers.views.volume_claims import CLAIM
 from heliostat.embedded.controllers.views.volumes import VOLUME
@@ -56,7 +58,7 @@ from runtime.small_api import NOON, SmallApi, small_api
 
 TYPES = (
     *(POD, BINDING, NODE, LEASE, DEPLOYMENT, REPLICA_SET, SERVICE, ENDPOINT_SLICE, ENDPOINTS_TYPE),
-    *(SERVICE_ACCOUNT, CONFIG_MAP, CLAIM, VOLUME, STORAGE_CLASS),
+    *(STATEFUL_SET, SERVICE_ACCOUNT, CONFIG_MAP, CLAIM, VOLUME, STORAGE_CLASS),
 )
 ROOT = PurePath("/volumes")
 
@@ -148,6 +150,7 @@ def _add_controllers(host: Host) -> None:
     for directory in (DirectoryReconciler, DirectoryRemovalReconciler):
         host.add(directory(caches, ROOT))
     for plain in (
+        StatefulSetReconciler,
         EndpointSliceReconciler,
         EndpointsReconciler,
         ServiceAccountReconciler,
@@ -273,5 +276,35 @@ def test_a_pod_gets_the_directory_it_claims_and_the_directory_goes_with_the_clai
         await world.until(CLAIM, lambda items: not items)
         await world.until(VOLUME, lambda items: not items)
         assert world.directories == set()
+
+    scenario(play)
+
+
+def test_a_stateful_set_keeps_names_and_volumes_through_an_update_and_a_lost_pod() -> None:
+    async def play(world: Whole) -> None:
+        storage: JsonObject = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+        tree = deployment(replicas=3)
+        tree["kind"] = "StatefulSet"
+        tree["spec"]["volumeClaimTemplates"] = [{"metadata": {"name": "data"}, "spec": storage}]
+        await world.user.create(STATEFUL_SET, tree)
+        await world.until(STATEFUL_SET, is_rolled_out(1, 3))
+        pods = await world.api.list(POD, "default")
+        assert sorted(item["metadata"]["name"] for item in pods) == ["web-0", "web-1", "web-2"]
+        claims = {item["metadata"]["name"]: item["metadata"]["uid"] for item in await world.api.list(CLAIM, "default")}
+        assert sorted(claims) == ["data-web-0", "data-web-1", "data-web-2"]
+
+        await world.patch(STATEFUL_SET, "web", spec={"template": template("b")})
+        (found,) = await world.until(STATEFUL_SET, is_rolled_out(2, 3))
+        assert found["status"]["currentRevision"] == found["status"]["updateRevision"]
+        await world.delete(POD, "web-1")
+        await asyncio.sleep(60)
+        await world.until(STATEFUL_SET, is_rolled_out(2, 3))
+        assert claims == {
+            item["metadata"]["name"]: item["metadata"]["uid"] for item in await world.api.list(CLAIM, "default")
+        }
+
+        world.ear.writes.clear()
+        await asyncio.sleep(600)
+        assert world.ear.writes["statefulset-controller"] == 0
 
     scenario(play)

@@ -10,8 +10,8 @@ import msgspec
 
 from embedded.kinds.exchange import Call
 from heliostat.embedded.access.users import MASTERS, User
+from heliostat.embedded.server.admission.kind_admission import AdmissionOptions
 from heliostat.embedded.server.core import ApiCore
-from heliostat.embedded.server.kind_admission import AdmissionOptions
 from heliostat.embedded.server.messages import Request, Response
 from heliostat.embedded.server.metadata import Authority
 from heliostat.embedded.storage.memory import MemoryJournal

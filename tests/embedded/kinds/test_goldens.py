@@ -14,7 +14,7 @@ import pytest
 from golden_cases import GoldenCase, absence, cases
 from heliostat.embedded.kinds.judging import new_object_causes
 from heliostat.embedded.kinds.registry import rules_of
-from heliostat.embedded.kinds.typed_form import fit_type
+from heliostat.embedded.kinds.typed.typed_form import fit_type
 from heliostat.kube.core_schema import CoreKind, find_kind
 from heliostat.kube.documents import read_documents
 from heliostat.kube.jsontree import copy_tree

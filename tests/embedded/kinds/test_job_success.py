@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliostat.embedded.kinds.job_success import success_policy_causes
+from heliostat.embedded.kinds.workloads.job_success import success_policy_causes
 
 RULE = "spec.successPolicy.rules[0]"
 

@@ -4,8 +4,15 @@ from typing import Any
 
 import pytest
 
-from heliostat.embedded.kinds.pod_resources import pod_amounts, quality_of_service, read_amounts
-from heliostat.embedded.kinds.quota_usage import Refusal, growth, is_in_scope, object_usage, unsaid_needs, used_after
+from heliostat.embedded.kinds.pods.pod_resources import pod_amounts, quality_of_service, read_amounts
+from heliostat.embedded.kinds.quotas.quota_usage import (
+    Refusal,
+    growth,
+    is_in_scope,
+    object_usage,
+    unsaid_needs,
+    used_after,
+)
 
 NOW = 1_800_000_000.0
 

@@ -2,15 +2,15 @@
 
 import pytest
 
-from heliostat.embedded.kinds.cron_text import cron_problem
-from heliostat.embedded.kinds.images import pull_policy
-from heliostat.embedded.kinds.text_rules import (
+from heliostat.embedded.kinds.pods.images import pull_policy
+from heliostat.embedded.kinds.rules.text_rules import (
     config_key_problems,
     environment_name_problems,
     host_problems,
     local_path_problems,
     port_name_problems,
 )
+from heliostat.embedded.kinds.workloads.cron_text import cron_problem
 
 
 @pytest.mark.parametrize(

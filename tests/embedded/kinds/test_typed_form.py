@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliostat.embedded.kinds.typed_form import TypedError, fit_type
+from heliostat.embedded.kinds.typed.typed_form import TypedError, fit_type
 from heliostat.kube.jsontree import copy_tree
 
 POD = "core.v1.Pod"

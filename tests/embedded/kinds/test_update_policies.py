@@ -4,7 +4,7 @@ import pytest
 
 from heliostat.embedded.kinds.cautions.by_kind import CAUTIONS
 from heliostat.embedded.kinds.object_metadata import FREE_FINALIZERS
-from heliostat.embedded.kinds.update_policies import MADE_BY_UPDATE, NEEDING_A_VERSION
+from heliostat.embedded.kinds.workloads.update_policies import MADE_BY_UPDATE, NEEDING_A_VERSION
 from heliostat.embedded.server.builtin_kinds import builtin_resources
 
 SERVED = {resource.storage_name for resource in builtin_resources(with_previews=True)}

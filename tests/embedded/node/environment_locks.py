@@ -4,8 +4,8 @@ import fcntl
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from heliostat.embedded.node.image_environments import plan_build
-from heliostat.embedded.node.images import Image
+from heliostat.embedded.node.imaging.image_environments import plan_build
+from heliostat.embedded.node.imaging.images import Image
 
 
 @contextmanager

@@ -13,7 +13,7 @@ import msgspec
 from heliostat.embedded.controllers.nodes.machines import DEFAULT_CAPACITY, build_machines
 from heliostat.embedded.history.recorder import HistoryOptions
 from heliostat.embedded.node.ending import end_all_pods
-from heliostat.embedded.node.images import Image
+from heliostat.embedded.node.imaging.images import Image
 from heliostat.embedded.node.node_facts import NodeFacts
 from heliostat.embedded.node.program import LocalNode, LocalNodeOptions
 from heliostat.embedded.serving import ServerOptions

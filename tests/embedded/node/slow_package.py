@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from embedded.processes.running import wait_until
-from heliostat.embedded.node.images import Build, Image
+from heliostat.embedded.node.imaging.images import Build, Image
 
 _PROJECT = """\
 [build-system]

@@ -7,13 +7,14 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import msgspec
 import pytest
 import uvloop
 
 from heliostat.embedded.node.commands import attach_to, run_command
-from heliostat.embedded.node.sandbox import Sandbox, SandboxSpec, start_sandbox
+from heliostat.embedded.node.isolating.sandbox import Sandbox, SandboxSpec, start_sandbox
 from heliostat.embedded.node.shim.protocol import Order
-from heliostat.embedded.server.node_backend import Execution, Exited, Failed, TerminalSize
+from heliostat.embedded.server.nodes.node_backend import Execution, Exited, Failed, TerminalSize
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="sandboxes with all namespaces need root")
 
@@ -124,6 +125,23 @@ def test_a_command_is_run_with_all_that_it_wrote(tmp_path: Path, run: Run, tty: 
                 client = Client()
                 assert await run_command(sandbox, "c", command, client) == Exited(0)
                 assert client.heard.split() == [b"%d" % number for number in range(1, 50001)]
+
+    run(play())
+
+
+@pytest.mark.parametrize("user", [0, 1000])
+def test_the_terminal_of_a_command_is_one_that_the_container_knows_by_name(tmp_path: Path, run: Run, user: int) -> None:
+    async def play() -> None:
+        async with container(tmp_path, "echo up; sleep 1000", user=user, group=user) as sandbox:
+            script = (
+                "tty && echo to-the-name > $(tty) && echo to-dev-tty > /dev/tty && test -t 0 -a -t 1 -a -t 2 && echo on"
+            )
+            command = Execution(container="c", command=("sh", "-c", script), stdin=True, stdout=True, tty=True)
+            client = Client()
+            assert await run_command(sandbox, "c", command, client) == Exited(0), client.heard
+            assert client.heard.split() == [b"/dev/pts/0", b"to-the-name", b"to-dev-tty", b"on"]
+            missing = msgspec.structs.replace(command, command=("no-such-program",))
+            assert isinstance(await run_command(sandbox, "c", missing, client), Failed)
 
     run(play())
 

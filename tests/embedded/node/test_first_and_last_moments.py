@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from heliostat.embedded.node.sandbox import SandboxSpec, note_death, past_runs, start_sandbox
+from heliostat.embedded.node.isolating.sandbox import SandboxSpec, note_death, past_runs, start_sandbox
 from heliostat.embedded.node.shim.journal import Journal, Run, end_unfinished, read_runs
 from heliostat.embedded.node.shim.protocol import JOURNAL, Order
 

@@ -11,7 +11,7 @@ from heliostat.cli.main import main
 from heliostat.embedded.history.ledger import read_gone
 from heliostat.embedded.history.recorder import LEDGER, HistoryOptions
 from heliostat.embedded.history.retention import Limits
-from heliostat.embedded.node.history import History, list_gone
+from heliostat.embedded.node.logs.history import History, list_gone
 from heliostat.embedded.node.pod_record import build_record, read_record, write_record
 from heliostat.embedded.node.pods import Container, NodePod, PodSpec
 from heliostat.kube.objects import Metadata

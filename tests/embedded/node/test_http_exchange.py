@@ -8,7 +8,7 @@ from contextlib import aclosing
 import pytest
 
 from heliostat.embedded.access.users import User
-from heliostat.embedded.node.http_exchange import (
+from heliostat.embedded.node.probing.http_exchange import (
     NoHttpError,
     build_own_root,
     build_request,
@@ -17,7 +17,7 @@ from heliostat.embedded.node.http_exchange import (
     lead_back,
 )
 from heliostat.embedded.server.messages import Answer, BrokenOffError, Request, Response, Stream, Upgrade
-from heliostat.embedded.server.node_backend import Proxied
+from heliostat.embedded.server.nodes.node_backend import Proxied
 
 POD = "/api/v1/namespaces/d/pods/p/proxy"
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from heliostat.embedded.node.images import (
+from heliostat.embedded.node.imaging.images import (
     Build,
     Image,
     ImageTableError,
@@ -46,9 +46,10 @@ def test_the_first_entry_that_fits_counts_with_the_registry_or_without(name: str
 
 def test_an_unknown_image_names_the_line_to_add() -> None:
     with pytest.raises(UnknownImageError) as raised:
-        find_image("quay.io/team/thing:1.2", TABLE)
+        find_image("quay.io/team/thing:1.2", TABLE, "/etc/images.toml")
     assert 'the image "quay.io/team/thing:1.2"' in str(raised.value)
-    line = str(raised.value).partition("such as: ")[2]
+    assert "lines to /etc/images.toml" in str(raised.value)
+    line = str(raised.value).rpartition(": ")[2]
     (image,) = read_table(line.replace("]] ", "]]\n"), "images.toml")
     assert find_image("quay.io/team/thing:1.2", (image,)) is image
 

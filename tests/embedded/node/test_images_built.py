@@ -12,17 +12,23 @@ import pytest
 from embedded.node.node_world import processes_of
 from embedded.node.slow_package import SlowPackage
 from embedded.node.tiny_packages import build_entry, offer_tiny_packages
-from heliostat.embedded.node.image_builder import BuildError, build_python_environment, summarize
-from heliostat.embedded.node.image_environments import BuildOrder, is_built, own_python, plan_build, provide_image
-from heliostat.embedded.node.images import Image, build_image_environment
+from heliostat.embedded.node.imaging.image_builder import BuildError, build_python_environment, summarize
+from heliostat.embedded.node.imaging.image_environments import (
+    BuildOrder,
+    is_built,
+    own_python,
+    plan_build,
+    provide_image,
+)
+from heliostat.embedded.node.imaging.images import Image, build_image_environment
 
 pytestmark = pytest.mark.slow
 
 BUILDER = """
 import asyncio, sys
 import msgspec
-from heliostat.embedded.node.image_builder import build_python_environment
-from heliostat.embedded.node.image_environments import BuildOrder
+from heliostat.embedded.node.imaging.image_builder import build_python_environment
+from heliostat.embedded.node.imaging.image_environments import BuildOrder
 
 order = msgspec.json.decode(sys.argv[1], type=BuildOrder, dec_hook=lambda kind, value: kind(value))
 asyncio.run(build_python_environment(order, lambda line: print(line, flush=True)))
@@ -159,7 +165,7 @@ def test_what_cannot_be_built_is_told_in_the_words_of_uv(
 def test_interpreters_of_pyenv_are_found_behind_its_stand_ins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A stand-in that refuses comes first in PATH, as pyenv has it."""
     offer_tiny_packages(tmp_path, monkeypatch, "1.0.0")
-    monkeypatch.setattr("heliostat.embedded.node.image_builder.own_python", lambda: "3.0")
+    monkeypatch.setattr("heliostat.embedded.node.imaging.image_builder.own_python", lambda: "3.0")
     own = f"python{own_python()}"
     refusing, kept = tmp_path / "shims", tmp_path / "root" / "versions" / f"{own_python()}.1" / "bin"
     for place in (refusing, kept):

@@ -11,7 +11,7 @@ import pytest
 from embedded.node.environment_locks import lock_environment
 from embedded.node.node_world import IMAGES, NodeWorld, Tree, is_phase, node_world, processes_of, state
 from embedded.node.tiny_packages import build_entry, offer_tiny_packages, write_wheel
-from heliostat.embedded.node.images import Image
+from heliostat.embedded.node.imaging.images import Image
 from heliostat.kube.backoff import Backoff
 from heliostat.kube.image_versions import VERSION_MATCHES
 
@@ -61,7 +61,7 @@ def test_a_build_that_fails_says_what_uv_said_and_is_tried_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     offered = offer_tiny_packages(tmp_path, monkeypatch, "1.0.0")
-    monkeypatch.setattr("heliostat.embedded.node.image_pulls.PULL_BACKOFF", Backoff(first=0.5))
+    monkeypatch.setattr("heliostat.embedded.node.imaging.image_pulls.PULL_BACKOFF", Backoff(first=0.5))
 
     async def scene(world: NodeWorld) -> None:
         await world.run_pod("early", tiny("2.0.0"), restartPolicy="Never")

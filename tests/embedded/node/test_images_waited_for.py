@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from embedded.node.pod_shapes import NOW, UID, build_pod, container
-from heliostat.embedded.node.image_environments import provide_image
-from heliostat.embedded.node.image_versions import judge_versions
-from heliostat.embedded.node.image_waits import Absent, Present, PullFailed, Pulling, PullState, hold_back
-from heliostat.embedded.node.images import Build, Image, UnknownImageError
+from heliostat.embedded.node.imaging.image_environments import provide_image
+from heliostat.embedded.node.imaging.image_versions import judge_versions
+from heliostat.embedded.node.imaging.image_waits import Absent, Present, PullFailed, Pulling, PullState, hold_back
+from heliostat.embedded.node.imaging.images import Build, Image, UnknownImageError
 from heliostat.embedded.node.lifecycle import Decision, Prepare, Pull, Start
 from heliostat.embedded.node.statuses import Trouble
 from heliostat.kube.image_versions import VERSION_MATCHES

@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from heliostat.embedded.node.choices import AUTO, NONE, ROOT, USER
-from heliostat.embedded.node.isolation import NoIsolationError, decide_isolation, judge
+from heliostat.embedded.node.isolating.choices import AUTO, NONE, ROOT, USER
+from heliostat.embedded.node.isolating.isolation import NoIsolationError, decide_isolation, judge
 
 NO = "unshare: Operation not permitted"
 FORBIDDEN = """
@@ -15,8 +15,8 @@ import pathlib
 from heliostat.embedded.node.shim import identity
 identity.enter_new_users()
 pathlib.Path("/proc/sys/user/max_user_namespaces").write_text("0")
-from heliostat.embedded.node.choices import USER
-from heliostat.embedded.node.isolation import observe_trials
+from heliostat.embedded.node.isolating.choices import USER
+from heliostat.embedded.node.isolating.isolation import observe_trials
 print(observe_trials()[USER]())
 """
 

@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from embedded.node.pod_shapes import build_pod, container
-from heliostat.embedded.node.cgroups import FirstCgroups, SecondCgroups, find_cgroups
-from heliostat.embedded.node.limits import (
+from heliostat.embedded.node.isolating.cgroups import FirstCgroups, SecondCgroups, find_cgroups
+from heliostat.embedded.node.isolating.limits import (
     Limits,
     build_first_settings,
     build_limits,
@@ -20,14 +21,16 @@ from heliostat.embedded.node.limits import (
 
 def limits(*, is_strict: bool = False, **resources: Any) -> Limits:
     it = build_pod(container(resources=resources)).spec.containers[0]
-    return build_limits(it, is_strict=is_strict)
+    found = build_limits(it, is_strict=is_strict)
+    assert found.processes == 16384
+    return replace(found, processes=0)
 
 
 @pytest.mark.parametrize(
     ("resources", "is_strict", "expected"),
     [
-        ({}, True, Limits()),
-        ({"limits": {"memory": "1Mi"}}, False, Limits(memory=1048576)),
+        ({}, True, Limits(cpu_shares=102)),
+        ({"limits": {"memory": "1Mi"}}, False, Limits(memory=1048576, cpu_shares=102)),
         ({"limits": {"cpu": "500m"}}, False, Limits(cpu_shares=512)),
         ({"limits": {"cpu": "500m"}}, True, Limits(cpu=0.5, cpu_shares=512)),
         ({"limits": {"cpu": 2}, "requests": {"cpu": "1"}}, True, Limits(cpu=2.0, cpu_shares=1024)),
@@ -40,10 +43,11 @@ def test_what_a_container_may_use(resources: dict[str, Any], is_strict: bool, ex
 
 
 def test_the_settings_of_both_versions() -> None:
-    some = Limits(memory=64, cpu=0.5, cpu_shares=512)
+    some = Limits(memory=64, cpu=0.5, cpu_shares=512, processes=9)
     assert build_first_settings(some) == {
         "memory": {"memory.limit_in_bytes": "64", "memory.swappiness": "0"},
         "cpu": {"cpu.shares": "512", "cpu.cfs_period_us": "100000", "cpu.cfs_quota_us": "50000"},
+        "pids": {"pids.max": "9"},
     }
     assert build_second_settings(some) == {
         "memory.max": "64",
@@ -51,6 +55,7 @@ def test_the_settings_of_both_versions() -> None:
         "memory.oom.group": "1",
         "cpu.weight": "20",
         "cpu.max": "50000 100000",
+        "pids.max": "9",
     }
     assert build_first_settings(Limits()) == {}
     assert build_second_settings(Limits()) == {}
@@ -76,20 +81,46 @@ def second(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_all_pods_together_weigh_as_much_as_the_node_promises(first: Path) -> None:
-    assert build_limits_of_all({}) == Limits()
-    groups = find_cgroups(first, build_limits_of_all({"cpu": "16"}))
+def test_all_pods_together_weigh_as_much_as_the_machine_has(first: Path) -> None:
+    groups = find_cgroups(first, build_limits_of_all(2))
     assert groups is not None
     groups.make("run", Limits(cpu_shares=512))
-    assert (first / "cpu/heliostat/cpu.shares").read_text() == "16384"
+    assert (first / "cpu/heliostat/cpu.shares").read_text() == "2048"
     assert (first / "cpu/heliostat/run/cpu.shares").read_text() == "512"
 
 
 def test_all_pods_together_have_their_weight_in_version_2(second: Path) -> None:
-    groups = find_cgroups(second, build_limits_of_all({"cpu": "16"}))
+    groups = find_cgroups(second, build_limits_of_all(2))
     assert groups is not None
     groups.make("run", Limits(memory=64))
-    assert (second / "heliostat/cpu.weight").read_text() == "625"
+    assert (second / "heliostat/cpu.weight").read_text() == "79"
+
+
+@pytest.mark.parametrize(("version", "place"), [("first", "cpu/heliostat"), ("second", "heliostat")])
+def test_shims_have_a_group_beside_those_of_containers_that_goes_with_the_last(
+    version: str, place: str, request: pytest.FixtureRequest
+) -> None:
+    root: Path = request.getfixturevalue(version)
+    groups = find_cgroups(root)
+    assert groups is not None
+    assert groups.make_for_shims() == (f"{root}/{place}/shims/cgroup.procs",)
+    groups.leave()
+    assert not (root / place / "shims").exists()
+
+
+@pytest.mark.parametrize("version", ["first", "second"])
+def test_the_groups_of_a_pod_are_found_by_its_uid(version: str, request: pytest.FixtureRequest) -> None:
+    groups = find_cgroups(request.getfixturevalue(version))
+    assert groups is not None
+    for id_ in ("uid-1-c-0", "uid-1-d-0", "uid-12-c-0"):
+        groups.make(id_, Limits(memory=64, cpu_shares=2))
+    assert groups.list_of("uid-1") == ["uid-1-c-0", "uid-1-d-0"]
+    assert groups.list_of("nobody") == []
+
+
+def test_where_the_kernel_hands_no_weights_down_there_are_none(second: Path) -> None:
+    assert not SecondCgroups(second, Limits()).keeps_weights
+    assert SecondCgroups(second, Limits(cpu_shares=2)).keeps_weights
 
 
 def test_version_1_has_a_group_for_each_controller_that_limits_something(first: Path) -> None:

@@ -10,12 +10,12 @@ import pytest
 import uvloop
 
 from heliostat.embedded.access.users import User
-from heliostat.embedded.node.link import ROOM
-from heliostat.embedded.node.link_client import NodeLink
-from heliostat.embedded.node.link_server import LinkServer
+from heliostat.embedded.node.linking.link import ROOM
+from heliostat.embedded.node.linking.link_client import NodeLink
+from heliostat.embedded.node.linking.link_server import LinkServer
 from heliostat.embedded.refusals import RefusedError, bad_request
 from heliostat.embedded.server.messages import Answer, BrokenOffError, Request, Response, Stream, Upgrade, Wire
-from heliostat.embedded.server.node_backend import (
+from heliostat.embedded.server.nodes.node_backend import (
     Duplex,
     Execution,
     Exited,

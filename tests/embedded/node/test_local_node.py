@@ -22,9 +22,10 @@ from embedded.node.node_world import (
     state,
     status_of,
 )
-from heliostat.embedded.node.cgroups import find_cgroups
 from heliostat.embedded.node.environment import MissingReferenceError
-from heliostat.embedded.node.images import UnknownImageError
+from heliostat.embedded.node.imaging.images import UnknownImageError
+from heliostat.embedded.node.isolating.cgroups import find_cgroups
+from heliostat.embedded.node.isolating.limits import Limits
 
 # Not that of the environment: it may lie in /tmp, which every container has for itself.
 PYTHON = str(Path(sys.executable).resolve())
@@ -117,6 +118,10 @@ def test_a_container_that_crashes_is_restarted_with_back_off(play: Play) -> None
         assert status_of(pod)["lastState"]["terminated"]["exitCode"] == 7
         assert "back-off 10s restarting failed container=c" in state(pod)["waiting"]["message"]
         assert world.log(pod, attempt=0) == world.log(pod, attempt=1) == ["again"]
+        uid = pod["metadata"]["uid"]
+        layers = [world.directory / "pods" / uid / "containers" / f"{uid}-c-{attempt}" / "layers" for attempt in (0, 1)]
+        await world.until_true(lambda: not layers[0].exists())  # of all that died only the last one's are kept
+        assert layers[1].exists()
         await world.until_event("crash", "BackOff", "Back-off restarting failed container c in pod crash")
         await world.delete_pod("crash")
         await world.until_gone("crash")
@@ -388,6 +393,36 @@ def test_a_container_that_uses_more_memory_than_it_may_is_killed_for_it(play: Pl
         assert (state(pod)["terminated"]["reason"], state(pod)["terminated"]["exitCode"]) == ("OOMKilled", 137)
         assert str(48 * 1024 * 1024) in world.log(pod)
         assert list(Path("/sys/fs/cgroup").rglob(f"{pod['metadata']['uid']}*")) == []
+
+    play(scene)
+
+
+@pytest.mark.skipif(find_cgroups() is None, reason="needs control groups that can be written")
+def test_a_pod_whose_image_nobody_provides_leaves_no_control_group(play: Play) -> None:
+    async def scene(world: NodeWorld) -> None:
+        container = shell("true", resources={"requests": {"cpu": "1"}}) | {"image": "nobodys"}
+        await world.run_pod("imageless", container)
+        pod = await world.until("imageless", lambda pod: state(pod).get("waiting", {}).get("reason") == "ErrImagePull")
+        groups = Path("/sys/fs/cgroup")
+        assert list(groups.rglob(f"{pod['metadata']['uid']}*")) == []
+        await world.delete_pod("imageless")
+        await world.until_gone("imageless")
+        assert list(groups.rglob(f"{pod['metadata']['uid']}*")) == []
+
+    play(scene)
+
+
+@pytest.mark.skipif(find_cgroups() is None, reason="needs control groups that can be written")
+def test_a_control_group_that_never_came_to_run_goes_with_its_pod(play: Play) -> None:
+    async def scene(world: NodeWorld) -> None:
+        pod = await world.run_pod("running", shell("sleep 60"))
+        await world.until("running", is_phase("Running"))
+        groups = find_cgroups()
+        assert groups is not None
+        groups.make(f"{pod['metadata']['uid']}-c-1", Limits(cpu_shares=2))  # by a node that died just then
+        await world.delete_pod("running")
+        await world.until_gone("running")
+        await world.until_true(lambda: groups.list_of(pod["metadata"]["uid"]) == [])
 
     play(scene)
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliostat.embedded.node.log_files import LogChunks, LogFiles
-from heliostat.embedded.node.log_lines import LogWriter, Wanted, build_wanted, format_log_time
+from heliostat.embedded.node.logs.log_files import LogChunks, LogFiles
+from heliostat.embedded.node.logs.log_lines import LogWriter, Wanted, build_wanted, format_log_time
 from heliostat.embedded.node.shim.container_log import ContainerLog
-from heliostat.embedded.server.node_backend import LogOptions
+from heliostat.embedded.server.nodes.node_backend import LogOptions
 
 A = "2026-01-02T03:04:05.000000006Z"
 B = "2026-01-02T03:04:06.000000000Z"

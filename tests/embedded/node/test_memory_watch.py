@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from embedded.node.pod_shapes import UID, build_pod, container
-from heliostat.embedded.node.memory_watch import MemoryWatch, find_limit, measure_memory
+from heliostat.embedded.node.isolating.memory_watch import MemoryWatch, find_limit, measure_memory
 from heliostat.embedded.node.pods import NodePod
 
 if TYPE_CHECKING:

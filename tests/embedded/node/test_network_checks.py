@@ -19,15 +19,15 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from cryptography.x509.oid import NameOID
 
 from embedded.node.pod_shapes import build_pod, container
-from heliostat.embedded.node import http_get
 from heliostat.embedded.node.pods import Probe
-from heliostat.embedded.node.probe_checks import Checked, Target, check
-from heliostat.embedded.node.probes import Verdict
+from heliostat.embedded.node.probing import http_get
+from heliostat.embedded.node.probing.probe_checks import Checked, Target, check
+from heliostat.embedded.node.probing.probes import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from heliostat.embedded.node.sandbox import Sandbox
+    from heliostat.embedded.node.isolating.sandbox import Sandbox
 
 YES, NO, DUNNO = Verdict.SUCCESS, Verdict.FAILURE, Verdict.UNKNOWN
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]

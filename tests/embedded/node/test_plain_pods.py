@@ -20,7 +20,7 @@ from embedded.node.node_world import (
     shell,
     state,
 )
-from heliostat.embedded.node.plain_pods import temporary_of
+from heliostat.embedded.node.isolating.plain_pods import temporary_of
 
 pytestmark = pytest.mark.slow
 

@@ -10,15 +10,16 @@ from hypothesis import strategies as st
 
 from embedded.node.pod_shapes import build_pod, container
 from heliostat.embedded.node.environment import MissingReferenceError
-from heliostat.embedded.node.pod_files import (
+from heliostat.embedded.node.pods import Container
+from heliostat.embedded.node.storage.pod_files import (
+    check_hidden,
     check_host_path,
+    check_sub_paths,
     make_shared,
-    prepare_sub_paths,
     write_files,
     write_volumes,
 )
-from heliostat.embedded.node.pods import Container
-from heliostat.embedded.node.volumes import Empty, File, Files, HostPath, Memory
+from heliostat.embedded.node.storage.volumes import Empty, File, Files, HostPath, Memory
 
 
 def _mode(path: Path) -> int:
@@ -119,23 +120,29 @@ def _mounting(**fields: str) -> Container:
     return build_pod(container(volumeMounts=[{"name": "v", "mountPath": "/m", **fields}])).spec.containers[0]
 
 
-def test_a_missing_part_of_a_volume_is_made_for_everybody(tmp_path: Path) -> None:
-    make_shared(tmp_path / "v", None)
-    prepare_sub_paths(_mounting(subPathExpr="logs/$(POD)"), {"v": Empty()}, tmp_path, {"POD": "p"})
-    assert _mode(tmp_path / "v/logs/p") == 0o777
-
-
 def test_a_link_in_a_volume_leads_no_mount_out_of_it(tmp_path: Path) -> None:
     make_shared(tmp_path / "v", None)
     (tmp_path / "v/out").symlink_to("/etc")
     (tmp_path / "v/in").symlink_to("sub")
     with pytest.raises(MissingReferenceError, match="by a link"):
-        prepare_sub_paths(_mounting(subPath="out"), {"v": Empty()}, tmp_path, {})
-    prepare_sub_paths(_mounting(subPath="sub"), {"v": Empty()}, tmp_path, {})
-    prepare_sub_paths(_mounting(subPath="in"), {"v": Empty()}, tmp_path, {})
+        check_sub_paths(_mounting(subPath="out"), {"v": Empty()}, tmp_path, {})
+    check_sub_paths(_mounting(subPath="sub"), {"v": Empty()}, tmp_path, {})
+    check_sub_paths(_mounting(subPath="in"), {"v": Empty()}, tmp_path, {})
 
 
 def test_a_file_of_a_config_map_may_be_mounted_alone(tmp_path: Path) -> None:
     write_files(tmp_path / "v", (File("a", b"1"),))
-    prepare_sub_paths(_mounting(subPath="a"), {"v": Files((File("a", b"1"),))}, tmp_path, {})
+    check_sub_paths(_mounting(subPath="a"), {"v": Files((File("a", b"1"),))}, tmp_path, {})
     assert (tmp_path / "v/a").read_bytes() == b"1"
+    with pytest.raises(MissingReferenceError, match='subPath "b" is not in volume "v"'):
+        check_sub_paths(_mounting(subPath="b"), {"v": Files((File("a", b"1"),))}, tmp_path, {})
+
+
+@pytest.mark.parametrize("path", ["state", "state/kubeconfig", "link/server"])
+def test_a_host_path_in_a_hidden_directory_is_refused(tmp_path: Path, path: str) -> None:
+    (tmp_path / "state").mkdir()
+    (tmp_path / "link").symlink_to("state")
+    hidden = (str(tmp_path / "state"),)
+    with pytest.raises(MissingReferenceError, match="lies in Heliostat's own state directory"):
+        check_hidden({"v": HostPath(str(tmp_path / path))}, hidden)
+    check_hidden({"v": HostPath(str(tmp_path)), "w": HostPath(str(tmp_path / path), is_claimed=True)}, hidden)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from embedded.node.pod_shapes import NOW, UID, build_pod, container, running
 from heliostat.embedded.node.pods import Container, Probe
-from heliostat.embedded.node.probes import (
+from heliostat.embedded.node.probing.probes import (
     ProbeKind,
     Tallies,
     Tally,

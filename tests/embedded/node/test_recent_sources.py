@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from heliostat.embedded.node.pods import NodePod
-from heliostat.embedded.node.references import RecentSources
+from heliostat.embedded.node.storage.references import RecentSources
 from heliostat.runtime.client import Client
 from heliostat.runtime.transport import Call, Chunks, Reply
 

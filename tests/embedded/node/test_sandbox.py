@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from heliostat.embedded.node.sandbox import (
+from heliostat.embedded.node.capabilities import decide_capabilities
+from heliostat.embedded.node.isolating.sandbox import (
     Executed,
     Sandbox,
     SandboxError,
@@ -22,6 +23,8 @@ from heliostat.embedded.node.sandbox import (
     past_runs,
     start_sandbox,
 )
+from heliostat.embedded.node.shim import executed
+from heliostat.embedded.node.shim.container import Streams
 from heliostat.embedded.node.shim.journal import Run
 from heliostat.embedded.node.shim.protocol import Mount, Order
 
@@ -47,7 +50,15 @@ class Pod:
     def order(self, id_: str, argv: tuple[str, ...], **fields: Any) -> Order:
         environment = {"PATH": os.environ["PATH"], **fields.pop("environment", {})}
         work = self.sandbox.directory / "containers" / id_
-        return Order(id_, id_, argv, environment, str(work), str(self.log_path(id_)), **fields)
+        return Order(
+            id_,
+            id_,
+            argv,
+            environment,
+            str(work),
+            str(self.log_path(id_)),
+            **{"capabilities": decide_capabilities(), **fields},
+        )
 
     def log_path(self, id_: str = "c") -> Path:
         return self.sandbox.directory / f"{id_}.log"
@@ -366,5 +377,49 @@ def test_many_containers_that_end_at_once_are_all_told_with_their_exit_codes(tmp
         async with asyncio.TaskGroup() as group:
             runs = [group.create_task(it.run(f"exit {number % 5}", f"c{number}")) for number in range(40)]
         assert [run.result().exit_code for run in runs] == [number % 5 for number in range(40)]
+
+    scenario(tmp_path, play)
+
+
+def test_a_command_that_comes_too_late_hears_so_in_a_sentence(tmp_path: Path) -> None:
+    """Between the look at the container and the command in it the container may end."""
+    order = Order("run", "web", ("true",), {}, str(tmp_path), str(tmp_path / "log"))
+    nothing = os.open(os.devnull, os.O_RDWR)
+    begun = executed.begin(order, 2**22 + 1, Streams(nothing, nothing, nothing))  # a PID that no kernel gives
+    os.close(nothing)
+    with os.fdopen(begun.told) as told:
+        assert told.read() == "failed the container web ended before the command could run in it\n"
+    os.waitpid(begun.pid, 0)
+
+
+def test_no_link_in_a_volume_leads_a_mount_to_the_host(tmp_path: Path) -> None:
+    volume = tmp_path / "volume"
+    volume.mkdir()
+    volume.chmod(0o770)
+    (volume / "out").symlink_to("/etc")
+
+    async def play(it: Pod) -> None:
+        mounts = (
+            Mount(str(volume), "/part", inside="out/deep"),
+            Mount(str(volume), "/whole"),
+            Mount(str(volume), "/whole/out/in", inside="other"),  # the way to it is a link of the volume's
+        )
+        await it.run("ls -ld /part | cut -c1-10; ls /part /whole/etc; ls -d /etc/in", mounts=mounts)
+        assert it.log() == ["drwxrwx---", "/part:", "", "/whole/etc:", "deep", "/etc/in"]
+        assert not Path("/etc/deep").exists()
+        assert not Path("/etc/in").exists()
+
+    scenario(tmp_path, play)
+
+
+def test_a_directory_of_the_host_does_not_show_what_is_hidden_in_it(tmp_path: Path) -> None:
+    (tmp_path / "host" / "state").mkdir(parents=True)
+    (tmp_path / "host" / "state" / "kubeconfig").touch()
+    (tmp_path / "host" / "other").touch()
+
+    async def play(it: Pod) -> None:
+        hidden = (str(tmp_path / "host" / "state"),)
+        await it.run("cd /seen; find . | sort", mounts=(Mount(str(tmp_path / "host"), "/seen"),), hidden=hidden)
+        assert it.log() == [".", "./other", "./state"]
 
     scenario(tmp_path, play)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from embedded.node.node_world import NodeWorld, is_phase, is_ready, node_world, processes_of, shell, state, status_of
-from heliostat.embedded.node.history import list_gone
+from heliostat.embedded.node.logs.history import list_gone
 
 pytestmark = [
     pytest.mark.slow,

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from heliostat.embedded.node.sandbox import Sandbox, SandboxSpec, start_sandbox
-from heliostat.embedded.node.shim_template import ShimTemplate
+from heliostat.embedded.node.isolating.sandbox import Sandbox, SandboxSpec, start_sandbox
+from heliostat.embedded.node.isolating.shim_template import ShimTemplate
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="namespaces need root")
 

@@ -8,11 +8,11 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from heliostat.embedded.node.hooks import HookError, run_hook
+from heliostat.embedded.node.isolating.sandbox import Sandbox, SandboxError, SandboxSpec, start_sandbox
 from heliostat.embedded.node.pods import Container, Probe
-from heliostat.embedded.node.probe_checks import Checked, Target, check
-from heliostat.embedded.node.probes import Verdict
-from heliostat.embedded.node.sandbox import Sandbox, SandboxError, SandboxSpec, start_sandbox
+from heliostat.embedded.node.probing.hooks import HookError, run_hook
+from heliostat.embedded.node.probing.probe_checks import Checked, Target, check
+from heliostat.embedded.node.probing.probes import Verdict
 from heliostat.embedded.node.shim.protocol import Order
 from heliostat.embedded.node.short_commands import MOST_OUTPUT, CommandResult, run_short_command
 

@@ -7,10 +7,10 @@ import pytest
 from embedded.node.pod_shapes import build_pod, container, ended, running, situation
 from heliostat.embedded.node import node_events
 from heliostat.embedded.node.environment import MissingReferenceError
-from heliostat.embedded.node.images import UnknownImageError
+from heliostat.embedded.node.imaging.images import UnknownImageError
+from heliostat.embedded.node.isolating.sandbox import SandboxError
 from heliostat.embedded.node.lifecycle import Dismantle, Prepare, Release, Start, Step, Stop
-from heliostat.embedded.node.probes import ProbeKind, Verdict
-from heliostat.embedded.node.sandbox import SandboxError
+from heliostat.embedded.node.probing.probes import ProbeKind, Verdict
 from heliostat.embedded.node.statuses import Place, build_status
 from heliostat.embedded.node.step_reports import (
     build_failure_events,

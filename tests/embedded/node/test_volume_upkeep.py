@@ -7,8 +7,8 @@ import msgspec
 import pytest
 
 from heliostat.embedded.node.pods import NodePod
-from heliostat.embedded.node.volume_upkeep import VolumeUpkeep
-from heliostat.embedded.node.volumes import Sources
+from heliostat.embedded.node.storage.volume_upkeep import VolumeUpkeep
+from heliostat.embedded.node.storage.volumes import Sources
 from heliostat.runtime.client import Client
 from heliostat.runtime.transport import Call, Chunks, Reply
 

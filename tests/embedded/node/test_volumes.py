@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from embedded.node.pod_shapes import build_pod, container
 from heliostat.embedded.node.environment import MissingReferenceError, Surroundings
 from heliostat.embedded.node.shim.protocol import Mount
-from heliostat.embedded.node.volume_mounts import build_mounts
-from heliostat.embedded.node.volumes import (
+from heliostat.embedded.node.storage.volume_mounts import build_mounts
+from heliostat.embedded.node.storage.volumes import (
     Empty,
     File,
     Files,
@@ -48,10 +48,13 @@ def build(volume: dict[str, Any]) -> Volume:
         ({"emptyDir": {"medium": "Memory"}}, Memory()),
         ({"emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}}, Memory(1048576)),
         ({"hostPath": {"path": "/x", "type": "Directory"}}, HostPath("/x", "Directory")),
-        ({"persistentVolumeClaim": {"claimName": "claim"}}, HostPath("/data/claim", "DirectoryOrCreate")),
+        (
+            {"persistentVolumeClaim": {"claimName": "claim"}},
+            HostPath("/data/claim", "DirectoryOrCreate", is_claimed=True),
+        ),
         (
             {"persistentVolumeClaim": {"claimName": "claim", "readOnly": True}},
-            HostPath("/data/claim", "DirectoryOrCreate", is_read_only=True),
+            HostPath("/data/claim", "DirectoryOrCreate", is_read_only=True, is_claimed=True),
         ),
         ({"configMap": {"name": "map"}}, Files((File("a", b"1"), File("b", b"2")))),
         (
@@ -153,10 +156,10 @@ def mount(volume: Volume, environment: dict[str, str] | None = None, **fields: A
     [
         (Empty(), {}, Mount("/pod/volumes/v", "/m")),
         (Empty(), {"readOnly": True}, Mount("/pod/volumes/v", "/m", is_read_only=True)),
-        (Empty(), {"subPath": "a/b"}, Mount("/pod/volumes/v/a/b", "/m")),
-        (Empty(), {"subPathExpr": "$(POD)/x"}, Mount("/pod/volumes/v/p-0/x", "/m")),
+        (Empty(), {"subPath": "a/b"}, Mount("/pod/volumes/v", "/m", inside="a/b")),
+        (Empty(), {"subPathExpr": "$(POD)/x"}, Mount("/pod/volumes/v", "/m", inside="p-0/x")),
         (Files(()), {}, Mount("/pod/volumes/v", "/m", is_read_only=True)),
-        (HostPath("/data"), {"subPath": "x"}, Mount("/data/x", "/m")),
+        (HostPath("/data"), {"subPath": "x"}, Mount("/data", "/m", inside="x")),
         (HostPath("/data", is_read_only=True), {}, Mount("/data", "/m", is_read_only=True)),
         (Memory(5), {}, Mount("/pod/volumes/v", "/m", kind="memory", size=5)),
         (Memory(), {"subPath": "a"}, Mount("/pod/volumes/v", "/m", kind="memory", inside="a")),

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from heliostat.embedded.node.imaging.stand_ins import add_to_path, write_stand_ins
 from heliostat.embedded.node.programs import wget
-from heliostat.embedded.node.stand_ins import add_to_path, write_stand_ins
 
 
 class _Pages(http.server.BaseHTTPRequestHandler):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from heliostat.embedded.node.images import Build, Image
+from heliostat.embedded.node.imaging.images import Build, Image
 
 TAG = r"(?P<version>\d+\.\d+\.\d+)(?:-py(?P<python>\d+))?(?:-.*)?"
 _METADATA = "Metadata-Version: 2.1\nName: tinything\nVersion: {version}\n"

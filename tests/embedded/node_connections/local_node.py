@@ -2,6 +2,7 @@
 
 import asyncio
 import fcntl
+import json
 import os
 import pty
 import shutil
@@ -12,8 +13,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from typing import Any, Self
 
+from heliostat.embedded.refusals import bad_request
 from heliostat.embedded.server.messages import Answer, Request, Response, Stream, Upgrade, Wire
-from heliostat.embedded.server.node_backend import (
+from heliostat.embedded.server.nodes.node_backend import (
+    SUMMARY,
     Duplex,
     Execution,
     Exited,
@@ -35,11 +38,15 @@ class LocalNode:
         self.asked = 0
         self.running = 0
         self.cancelled = 0
+        self.summary: dict[str, Any] = {}  # of what its Pods use
 
     async def is_reachable(self) -> bool:
         return True
 
     async def read_log(self, pod: dict[str, Any], options: LogOptions) -> Answer:
+        if options.previous and options.container == "autoscaler":
+            name = pod["metadata"]["name"]
+            raise bad_request(f'previous terminated container "{options.container}" in pod "{name}" not found')
         if options.follow:
             return Stream(LogLines(3), content_type="text/plain")
         return Response(200, f"{pod['metadata']['name']}/{options.container}\n".encode(), "text/plain")
@@ -90,6 +97,8 @@ class LocalNode:
         return Upgrade(converse=shout, headers=(("Connection", "Upgrade"), ("Upgrade", "shouting")))
 
     async def proxy_node(self, node: dict[str, Any], path: str, request: Request) -> Answer:
+        if path == SUMMARY:
+            return Response(200, json.dumps(self.summary).encode())
         return Response(200, b"", "text/plain")
 
 

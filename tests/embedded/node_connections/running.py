@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from embedded.node_connections.local_node import LocalNode
 from embedded.processes.running import PATIENCE, wait_until
 from heliostat.embedded.access.users import MASTERS, User
-from heliostat.embedded.server.http import Handle
+from heliostat.embedded.server.front.http import Handle
 from heliostat.embedded.server.limits import Limits
 from heliostat.embedded.server.messages import Answer, Request
 from heliostat.embedded.serving import EmbeddedServer, ServerOptions

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from embedded.node_connections.memory_wire import MemoryWire, SpdyOpener
 from heliostat.embedded.server.messages import WebSocket
-from heliostat.embedded.server.node_backend import Execution, Exited, Failed, Outcome, Terminal, TerminalSize
+from heliostat.embedded.server.nodes.node_backend import Execution, Exited, Failed, Outcome, Terminal, TerminalSize
 from heliostat.embedded.server.upgrades.channels import ChannelForm, Closed, Message
 from heliostat.embedded.server.upgrades.commands import CommandStreams, StreamTerminal, build_command_upgrade
 from heliostat.embedded.server.upgrades.forwards import build_forward_upgrade, is_no_forward, request_of

@@ -163,7 +163,7 @@ def test_a_server_that_is_not_there_yet_is_waited_for(tmp_path: Path, flags: tup
         port = int(server.address.rpartition(":")[2])
         assert server.stop() == 0
     with ControllersProcess(tmp_path, server.kubeconfig, *flags) as controllers:
-        controllers.wait_answer("/readyz", 500, "Cannot connect to host 127.0.0.1")
+        controllers.wait_answer("/readyz", 500, "cannot connect to 127.0.0.1")
         assert controllers.ask("/livez") == (200, "ok")
         with ServerProcess(tmp_path, *data, port=port) as server, HttpApi(server.kubeconfig) as api:
             controllers.wait_answer("/readyz", 200)

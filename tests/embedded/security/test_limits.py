@@ -4,9 +4,13 @@ import asyncio
 import gzip
 import logging
 import resource
+import select
 import socket
 import time
-from collections.abc import Awaitable, Callable
+import tracemalloc
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -295,17 +299,69 @@ class TestTime:
 
         guarding(tmp_path / "data", test, Limits(write_seconds=1.0))
 
+    def test_readers_of_one_list_share_it_however_slow_they_are(self, tmp_path: Path) -> None:
+        async def test(guarded: Guarded) -> None:
+            for number in range(8):
+                await guarded.make(MAPS, config_map(f"m{number}", k="v" * 900_000))
+            tracemalloc.start()
+            try:
+                async with AsyncExitStack() as sleeping:
+                    sleepers = [await sleeping.enter_async_context(asking(guarded, MAPS)) for _ in range(8)]
+                    for sleeper in sleepers:
+                        await holds(partial(has_begun, sleeper))
+                    assert tracemalloc.get_traced_memory()[0] < 3 * 7_200_000  # held once, and pieces on their way
+                    assert all(map(is_established, sleepers))
+            finally:
+                tracemalloc.stop()
 
-async def hung_up_on(guarded: Guarded, path: str) -> None:
-    """Asks and does not read, until the system says that the connection is no more."""
+        guarding(tmp_path / "data", test)
+
+    def test_who_does_not_read_makes_room_for_who_does(self, tmp_path: Path) -> None:
+        """Each answer is another one, so that they cannot share it."""
+
+        async def test(guarded: Guarded) -> None:
+            for number in range(8):
+                await guarded.make(MAPS, config_map(f"m{number}", k="v" * 900_000))
+            async with asking(guarded, MAPS) as sleeper:
+                await holds(partial(has_begun, sleeper))
+                await holds(lambda: answers(guarded, f"{MAPS}?limit=7"))
+                assert not is_established(sleeper)
+
+        async def answers(guarded: Guarded, path: str) -> bool:
+            told = await guarded.do("GET", path)
+            assert told.status in (200, 429)
+            assert told.status == 200 or ("retry-after", "1") in told.headers.items()
+            return told.status == 200
+
+        guarding(tmp_path / "data", test, Limits(unread_bytes=8_000_000, stalled_seconds=1.0))
+
+
+@asynccontextmanager
+async def asking(guarded: Guarded, path: str) -> AsyncIterator[socket.socket]:
+    """Asks and does not read."""
     plain = socket.create_connection(("127.0.0.1", guarded.server.port))
     plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
     connection = await asyncio.to_thread(guarded.admin().wrap_socket, plain, server_hostname="localhost")
     with connection:
         await asyncio.to_thread(connection.sendall, Asked("GET", path).build())
+        yield connection
+
+
+def is_established(connection: socket.socket) -> bool:
+    return connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] == ESTABLISHED
+
+
+async def has_begun(connection: socket.socket) -> bool:
+    """Whether something of the answer is there to read."""
+    return bool(select.select([connection], [], [], 0)[0])
+
+
+async def hung_up_on(guarded: Guarded, path: str) -> None:
+    """Asks and does not read, until the system says that the connection is no more."""
+    async with asking(guarded, path) as connection:
 
         async def is_over() -> bool:
-            return connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] != ESTABLISHED
+            return not is_established(connection)
 
         await holds(is_over)
 

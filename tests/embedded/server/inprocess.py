@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import aclosing
 from typing import Any
 
@@ -96,7 +96,9 @@ class Watch:
         return events
 
 
-def serve(test: Callable[[Client], Awaitable[None]]) -> None:
+def serve(
+    test: Callable[[Client], Awaitable[None]], run_loop: Callable[[Coroutine[Any, Any, None]], None] = asyncio.run
+) -> None:
     """Run an asynchronous test against a fresh server; a bug inside the server fails it."""
 
     async def run() -> None:
@@ -116,7 +118,7 @@ def serve(test: Callable[[Client], Awaitable[None]]) -> None:
             await test(client)
         assert bugs == []
 
-    asyncio.run(run())
+    run_loop(run())
 
 
 def config_map(name: str = "a", **metadata: Any) -> dict[str, Any]:

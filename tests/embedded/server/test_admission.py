@@ -7,11 +7,12 @@ import pytest
 
 from embedded.kinds.exchange import JSON, Call
 from embedded.kinds.servers import ADMIN, NOW, WHOLE, serve
+from heliostat.embedded.server.admission import service_account_admission
+from heliostat.embedded.server.admission.kind_admission import AdmissionOptions
 from heliostat.embedded.server.core import ApiCore
-from heliostat.embedded.server.kind_admission import AdmissionOptions
 from heliostat.embedded.server.messages import Request, Response
 from heliostat.embedded.server.metadata import Authority
-from heliostat.embedded.server.service_addresses import Pool
+from heliostat.embedded.server.nodes.service_addresses import Pool
 from heliostat.embedded.storage.memory import MemoryJournal
 from heliostat.embedded.storage.store import Store
 from heliostat.kube.jsontree import encode_json
@@ -169,6 +170,31 @@ class TestServiceAccounts:
             assert status == 403
             why = 'error looking up service account default/nope: serviceaccount "nope" not found'
             assert refused["message"] == f'pods "p" is forbidden: {why}'
+
+        serve(test)
+
+    def test_a_pod_that_comes_with_its_namespace_waits_for_the_account(self) -> None:
+        async def test(call: Call) -> None:
+            namespace = {"kind": "Namespace", "apiVersion": "v1", "metadata": {"name": "new"}}
+            assert (await call("POST", "/api/v1/namespaces", namespace, JSON))[0] == 201
+            creating = asyncio.ensure_future(call("POST", "/api/v1/namespaces/new/pods", pod(), JSON))
+            await asyncio.sleep(0.01)
+            assert not creating.done()
+            account = {"kind": "ServiceAccount", "apiVersion": "v1", "metadata": {"name": "default"}}
+            await call("POST", "/api/v1/namespaces/new/serviceaccounts", account, JSON)
+            status, created = await creating
+            assert (status, created["spec"]["serviceAccountName"]) == (201, "default")
+
+        serve(test)
+
+    def test_an_account_that_does_not_come_is_not_waited_for_any_longer(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(service_account_admission, "WAIT_SECONDS", 0.01)
+
+        async def test(call: Call) -> None:
+            namespace = {"kind": "Namespace", "apiVersion": "v1", "metadata": {"name": "new"}}
+            assert (await call("POST", "/api/v1/namespaces", namespace, JSON))[0] == 201
+            status, refused = await call("POST", "/api/v1/namespaces/new/pods", pod(), JSON)
+            assert (status, refused["message"].endswith('serviceaccount "default" not found')) == (403, True)
 
         serve(test)
 

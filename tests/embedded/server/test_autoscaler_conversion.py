@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliostat.embedded.server.autoscaler_conversion import to_v1, to_v2
+from heliostat.embedded.server.documents.autoscaler_conversion import to_v1, to_v2
 
 PERCENTS = st.integers(1, 200)
 CPU = PERCENTS.map(

@@ -7,7 +7,7 @@ import pytest
 
 from embedded.server.asking import AGGREGATED, DEFINITIONS, ask, ask_tree, thing_definition
 from embedded.server.inprocess import Client, serve
-from heliostat.embedded.server.discovery import GROUP_ORDER, version_rank
+from heliostat.embedded.server.describing.discovery import GROUP_ORDER, version_rank
 
 
 def named(rows: list[dict[str, Any]], name: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""A write whose commit fails is answered with the reason, which is no bug of the server's."""
+"""A write for which there is no room is answered with the reason; reads go on, and so do writes once there is room."""
 
 import asyncio
 
@@ -19,7 +19,7 @@ class Disk:
             raise OSError(28, "No space left on device")
 
 
-def test_a_write_on_a_full_disk_says_so() -> None:
+def test_a_write_on_a_full_disk_says_so_and_everything_else_goes_on() -> None:
     async def run() -> None:
         disk, bugs = Disk(), list[BaseException]()
         store = Store(MemoryJournal(before_commit=disk.commit))
@@ -30,7 +30,10 @@ def test_a_write_on_a_full_disk_says_so() -> None:
         disk.is_full = True
         status, told = await client.call("POST", MAPS, config_map())
         assert (status, told["reason"]) == (500, "InternalError")
-        assert "a commit failed: OSError: [Errno 28] No space left on device" in told["message"]
+        assert "[Errno 28] No space left on device): nothing was written, and reads go on" in told["message"]
+        assert (await client.ok("GET", MAPS))["items"] == []
+        disk.is_full = False
+        await client.ok("POST", MAPS, config_map())
         assert bugs == []
         await store.close()
 

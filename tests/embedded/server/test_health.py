@@ -7,7 +7,7 @@ import pytest
 from embedded.server.asking import ask
 from embedded.server.inprocess import ADMIN, NOW, Client, serve
 from heliostat.embedded.server.core import ApiCore
-from heliostat.embedded.server.health import Check, answer_health
+from heliostat.embedded.server.describing.health import Check, answer_health
 from heliostat.embedded.server.messages import Request, Response
 from heliostat.embedded.server.metadata import Authority
 from heliostat.embedded.storage.memory import MemoryJournal

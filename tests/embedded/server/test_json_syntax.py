@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliostat.embedded.server.json_syntax import DEEPEST, json_problem
+from heliostat.embedded.server.documents.json_syntax import DEEPEST, json_problem
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),

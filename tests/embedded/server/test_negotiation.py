@@ -8,8 +8,8 @@ import pytest
 from embedded.server.asking import DEFINITIONS, TABLE, ask, ask_tree, thing_definition
 from embedded.server.inprocess import ADMIN, MAPS, Client, config_map, serve
 from heliostat.embedded.refusals import RefusedError
+from heliostat.embedded.server.front.negotiation import Form, parse_accept, read_form
 from heliostat.embedded.server.messages import Request, Stream
-from heliostat.embedded.server.negotiation import Form, parse_accept, read_form
 from heliostat.kube.yaml_value import read_yaml_value
 
 PARTIAL = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"

@@ -6,8 +6,8 @@ import pytest
 
 from embedded.server.asking import DEFINITIONS, ask, ask_tree, thing_definition
 from embedded.server.inprocess import Client, serve
-from heliostat.embedded.server.openapi_enums import CHOICES
-from heliostat.embedded.server.openapi_schemas import full_name
+from heliostat.embedded.server.openapi.enums import CHOICES
+from heliostat.embedded.server.openapi.schemas import full_name
 from heliostat.kube.core_schema import definition
 from heliostat.kube.protobuf_wire import read_fields
 

@@ -1,6 +1,7 @@
 """Scale, binding, eviction, tokens, and requests that end on a node; refusals are among the recorded answers."""
 
 import asyncio
+import itertools
 from typing import Any
 
 import msgspec
@@ -8,11 +9,11 @@ import msgspec
 from embedded.kinds.exchange import JSON, Call
 from embedded.kinds.servers import NOW, caller, serve
 from heliostat.embedded.access.token_requests import Issuer
+from heliostat.embedded.server.admission.kind_admission import AdmissionOptions
 from heliostat.embedded.server.core import ApiCore
-from heliostat.embedded.server.kind_admission import AdmissionOptions
 from heliostat.embedded.server.messages import Answer, Request, Response
 from heliostat.embedded.server.metadata import Authority
-from heliostat.embedded.server.node_backend import (
+from heliostat.embedded.server.nodes.node_backend import (
     Duplex,
     Execution,
     Exited,
@@ -205,7 +206,12 @@ def serve_with_node(test: Any) -> list[Any]:
 
     async def run() -> None:
         async with Store(MemoryJournal()) as store:
-            authority = Authority(now=lambda: NOW, new_uid=lambda: str(store.revision), random_index=lambda _: 0)
+            turns = itertools.count()
+            authority = Authority(
+                now=lambda: NOW,
+                new_uid=lambda: str(store.revision),
+                random_index=lambda size: next(turns) % size,
+            )
             issuer = Issuer(sign=lambda claims: Hidden(f"token of {claims.sub}"), new_uid=lambda: "u")
             core = ApiCore(
                 store,
@@ -260,6 +266,22 @@ class TestNodes:
 
         plain = Proxied(scheme="http", address="10.0.0.2", port=8080, path="x/y")
         assert serve_with_node(test) == [plain, plain, msgspec.structs.replace(plain, scheme="https")]
+
+    def test_every_ready_pod_of_a_service_is_reached_in_the_end(self) -> None:
+        async def test(call: Call) -> None:
+            spec = {"ports": [{"port": 80, "name": "web", "targetPort": 8080}]}
+            await ok(call, "POST", f"{NAMESPACE}/services", tree("Service", "s", spec=spec))
+            addresses = [{"ip": "10.0.0.2"}, {"ip": "10.0.0.3"}]
+            subset = {
+                "addresses": addresses,
+                "notReadyAddresses": [{"ip": "10.0.0.4"}],
+                "ports": [{"port": 8080, "name": "web"}],
+            }
+            await ok(call, "POST", f"{NAMESPACE}/endpoints", tree("Endpoints", "s", subsets=[subset]))
+            for _ in range(40):
+                await ok(call, "GET", f"{NAMESPACE}/services/s:80/proxy/x")
+
+        assert {proxied.address for proxied in serve_with_node(test)} == {"10.0.0.2", "10.0.0.3"}
 
     def test_a_pod_and_a_node_can_be_asked_directly(self) -> None:
         async def test(call: Call) -> None:

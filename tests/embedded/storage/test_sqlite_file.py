@@ -1,5 +1,6 @@
 """The file of a store: private, owned by one process, of a known format, and honest about power failures."""
 
+import errno
 import os
 import shutil
 import sqlite3
@@ -13,7 +14,7 @@ import pytest
 from embedded.storage.stores import create, delete, drain, in_loop, pod, sqlite_disk, update
 from heliostat.embedded.storage.errors import CompactedError, StoreUnusableError
 from heliostat.embedded.storage.keys import Scope
-from heliostat.embedded.storage.sqlite_file import Synchronous
+from heliostat.embedded.storage.sqlite_file import Synchronous, explain
 from heliostat.embedded.storage.sqlite_journal import LEAP, SqliteJournal
 from heliostat.embedded.storage.store import Store
 
@@ -29,7 +30,7 @@ async def test_the_file_is_private_in_a_private_directory_whatever_the_umask(tmp
             directory = tmp_path / "new" / "data"
             assert directory.stat().st_mode & 0o777 == 0o700
             modes = {file.name: file.stat().st_mode & 0o777 for file in directory.iterdir()}
-            assert modes == {"store.db": 0o600, "store.db-wal": 0o600}
+            assert modes == {"store.db": 0o600, "store.db-wal": 0o600, "store.db-seal": 0o600}
     finally:
         os.umask(before)
 
@@ -268,3 +269,30 @@ async def test_commits_are_synced_as_asked(tmp_path: Path, synchronous: Synchron
     async with Store(journal):
         assert journal._writer._connection.execute("PRAGMA synchronous").fetchone() == (level,)
         assert journal._writer._connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+
+
+def test_a_directory_that_cannot_be_written_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As root every directory can be, so the answer of the system is stood in for."""
+    path = tmp_path / "store.db"
+    monkeypatch.setattr(os, "access", lambda _path, _mode: False)
+    told = explain(path, sqlite3.OperationalError("disk I/O error"))
+    assert str(told) == (
+        f"{path}: this user may not write into {tmp_path}, and the server must; "
+        "make it writable, or name another data directory"
+    )
+    monkeypatch.setattr(os, "statvfs", lambda _path: os.statvfs_result((0,) * 8 + (os.ST_RDONLY, 255)))
+    told = explain(path, OSError(errno.EROFS, "Read-only file system"))
+    assert "its file system is mounted read-only, and the server must write there; make it writable" in str(told)
+
+
+@in_loop
+async def test_a_disk_without_room_is_told_at_the_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_file: int, _data: bytes, _place: int) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "pwrite", refuse)
+    with pytest.raises(StoreUnusableError, match=r"there is no room on its disk; free space there, then start again"):
+        sqlite_disk(tmp_path).open()
+    monkeypatch.undo()
+    async with sqlite_disk(tmp_path).open() as store:
+        await create(store, pod("a"))

@@ -7,19 +7,22 @@ scheduling, whose API no released server has yet.
 import pytest
 from msgspec import Struct
 
+from conformance.operator.cron_flows import live_cron
 from conformance.operator.flows import live, load_flow
+from conformance.operator.job_flows import live_job
 from conformance.operator.playing import Tree, apply_case, namespace_of
 from conformance.operator.recognition import VERSION
 from conformance.operator.running import Worlds
+from conformance.operator.service_flows import live_service
 from conformance.operator.worlds import Operated
 from golden_cases import SETTINGS_OF_FOLDER, absence, cases_of
-from heliostat.operator.kinds import POD, RAY_CLUSTER
+from heliostat.operator.kinds import POD, RAY_CLUSTER, RAY_JOB
 from heliostat.operator.rights import Need, rights_for
 from heliostat.operator.used_rights import Use, list_ungranted, list_unused
 
 pytestmark = pytest.mark.skipif(absence() is not None, reason=str(absence()))
 
-NOT_RECORDED = {Need.ELECTION, Need.OPENSHIFT, Need.WORKLOADS}
+NOT_RECORDED = {Need.ELECTION, Need.OPENSHIFT, Need.WORKLOADS, Need.PROXY}
 
 
 class Life(Struct, frozen=True):
@@ -40,6 +43,8 @@ LIVES = (
     Life("scheduler-volcano", "rc0", ({"enableInTreeAutoscaling": True},)),
     Life("scheduler-scheduler-plugins", "rc2"),
 )
+JOB_FLOWS = ("rayjob-k8s-fail-retry",)  # a submitter is made and deleted, a Service follows
+SERVICE_FLOWS = ("rayservice-suspend-resume", "rayservice-new-cluster-upgrade")  # Services go, move, and are counted
 FLOWS = ("raycluster-multi-host", "raycluster-redis-ft-delete")  # Pods are deleted; Redis is cleaned
 
 
@@ -59,6 +64,44 @@ async def _live_all(operated: Operated, folder: str) -> None:
             await _live(operated, life)
     for name in FLOWS if folder == "samples" else ():
         await live(operated, load_flow(name), f"rights-{name}")
+    for name in JOB_FLOWS if folder == "samples" else ():
+        await live_job(operated, load_flow(name), f"rights-{name}")
+    for name in SERVICE_FLOWS if folder == "samples" else ():
+        await live_service(operated, load_flow(name), f"rights-{name}")
+    if folder == "gates":
+        await live_cron(operated, load_flow("raycronjob"), "rights-cron")
+    if folder == "samples":
+        await live_job(operated, _delete_itself(load_flow("rayjob-http-mode")), "rights-self")
+        await _lose_head(operated, load_flow("rayjob-k8s-mode"), "rights-lost")
+
+
+async def _lose_head(operated: Operated, flow: Tree, namespace: str) -> None:
+    """While the job runs, and its submitter follows it."""
+    (_verb, tree) = flow["steps"][0]["do"]
+    await operated.world.make_namespace(namespace)
+    await operated.admin.create(RAY_JOB, tree | {"metadata": tree["metadata"] | {"namespace": namespace}})
+
+    async def is_running() -> bool:
+        job = await operated.admin.get(RAY_JOB, namespace, tree["metadata"]["name"])
+        return bool((job.get("status") or {}).get("jobStatus") == "RUNNING")
+
+    await operated.world.until(is_running)
+    assert operated.world.ray is not None
+    for name, cluster in operated.world.ray.clusters.items():
+        if name.startswith(f"{namespace}/"):
+            cluster.lose()
+    await operated.rest()
+    await operated.world.remove_namespace(namespace)
+    operated.log.forget(namespace)
+
+
+def _delete_itself(flow: Tree) -> Tree:
+    """The same life, and then the RayJob goes by a rule of its own."""
+    ((_verb, tree),) = [step["do"] for step in flow["steps"]]
+    condition = {"jobStatus": "SUCCEEDED", "ttlSeconds": 0}
+    rules = {"deletionRules": [{"policy": "DeleteSelf", "condition": condition}]}
+    spec = tree["spec"] | {"deletionStrategy": rules, "shutdownAfterJobFinishes": False}
+    return {"steps": [flow["steps"][0] | {"do": ["create", tree | {"spec": spec}]}]}
 
 
 async def _live(operated: Operated, life: Life) -> None:

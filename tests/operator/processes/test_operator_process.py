@@ -163,11 +163,11 @@ def test_the_lease_is_in_the_namespace_that_was_told(server: ServerProcess, tmp_
 def test_missing_rights_are_told_as_rules_and_waited_for(other: ApiServer, tmp_path: Path) -> None:
     kubeconfig = tmp_path / "nobody"
     kubeconfig.write_text(other.build_kubeconfig("nobody"))
-    rule = "- {apiGroups: [''], resources: [pods], verbs: [get, list, watch, create, patch, delete]}"
+    rule = "- {apiGroups: [''], resources: [pods, services], verbs: [get, list, watch, create, patch, delete]}"
     with HttpApi(other.kubeconfig) as api, OperatorProcess(tmp_path, kubeconfig, *SHORT_LEASE) as operator:
         install_crds(api)
         operator.wait_answer("/readyz", 500, rule)
-        assert rule in operator.told()
+        wait_until(lambda: rule in operator.told(), operator.told)  # the log is written beside the probe
         assert operator.exit_code is None
         assert operator.stop() == 0
 

@@ -6,14 +6,14 @@ import msgspec
 import pytest
 
 from heliostat.api.settings import Settings
-from heliostat.desired.model import DesiredCluster
+from heliostat.desired.raycluster.model import DesiredCluster
 from heliostat.kube.objects import Key, Metadata
 from heliostat.kube.plan import Create, Delete, Patch, Plan, Ref, Stage, WriteStatus
 from heliostat.operator.kinds import WholeObject
+from heliostat.operator.raycluster.meaning import work_out
 from heliostat.operator.raycluster.memory import Memory, failure_of
-from heliostat.operator.raycluster.understanding import work_out
-from heliostat.plan.observed import Failure
-from heliostat.plan.status_pacing import HOLD_SECONDS
+from heliostat.plan.raycluster.remembered import Failure
+from heliostat.plan.raycluster.status_pacing import Pace
 from heliostat.runtime.errors import (
     AmbiguousError,
     ConflictError,
@@ -71,11 +71,11 @@ def test_which_failure_is_told(outcome: Outcome, told: Failure | None) -> None:
 )
 def test_what_fails_beside_the_cluster_hinders_and_makes_it_no_less_ready(action: Create | Patch) -> None:
     memory = Memory()
-    memory.facts(KEY, "u", "1", None)
+    memory.recall(KEY, "u", "1", None)
     assert memory.ended(KEY, Outcome(failures=(FailedAction(action, FORBIDDEN),)))
-    facts = memory.facts(KEY, "u", "1", None)
-    assert facts.failure is None
-    assert [hindrance.reason for hindrance in facts.hindrances] == ["QuotaExceeded"]
+    remembered = memory.recall(KEY, "u", "1", None)
+    assert remembered.failure is None
+    assert [hindrance.reason for hindrance in remembered.hindrances] == ["QuotaExceeded"]
 
 
 def test_a_secret_that_cannot_be_made_is_a_failure_of_the_cluster() -> None:
@@ -85,17 +85,17 @@ def test_a_secret_that_cannot_be_made_is_a_failure_of_the_cluster() -> None:
 
 def test_a_failure_stays_until_a_plan_succeeds_and_each_change_is_news() -> None:
     memory = Memory()
-    assert memory.facts(KEY, "u", "1", None).failure is None
+    assert memory.recall(KEY, "u", "1", None).failure is None
     assert memory.ended(KEY, failed((FORBIDDEN, "FailedCreateHeadPod")))
     assert not memory.ended(KEY, failed((FORBIDDEN, "FailedCreateHeadPod")))
-    assert memory.facts(KEY, "u", "1", None).failure == Failure("FailedCreateHeadPod", "exceeded quota")
+    assert memory.recall(KEY, "u", "1", None).failure == Failure("FailedCreateHeadPod", "exceeded quota")
     assert memory.ended(KEY, Outcome())
-    assert memory.facts(KEY, "u", "1", None).failure is None
+    assert memory.recall(KEY, "u", "1", None).failure is None
 
 
 def test_a_status_that_cannot_be_written_is_nothing_that_the_status_could_tell() -> None:
     memory = Memory()
-    memory.facts(KEY, "u", "1", None)
+    memory.recall(KEY, "u", "1", None)
     status = FailedAction(WriteStatus(Ref("ray.io/v1", "RayCluster", "ns", "demo"), "u", "1", {}, "Changed"), FORBIDDEN)
     assert not memory.ended(KEY, Outcome(failures=(status,)))
     assert not memory.ended(KEY, Outcome())
@@ -106,25 +106,25 @@ def test_a_status_that_cannot_be_written_is_nothing_that_the_status_could_tell()
 
 def test_a_group_counts_as_seen_from_the_look_after_the_one_that_saw_it() -> None:
     memory = Memory()
-    assert memory.facts(KEY, "u", "1", desired("a", "b")).groups_seen == frozenset()
-    assert memory.facts(KEY, "u", "1", desired("b")).groups_seen == {"a", "b"}
+    assert memory.recall(KEY, "u", "1", desired("a", "b")).groups_seen == frozenset()
+    assert memory.recall(KEY, "u", "1", desired("b")).groups_seen == {"a", "b"}
 
 
 def test_a_new_cluster_under_the_name_of_an_old_one_inherits_nothing() -> None:
     memory = Memory()
-    memory.facts(KEY, "old", "1", desired("a"))
+    memory.recall(KEY, "old", "1", desired("a"))
     memory.ended(KEY, failed((FORBIDDEN, "")))
-    facts = memory.facts(KEY, "new", "1", desired("b"))
-    assert facts.groups_seen == frozenset()
-    assert facts.failure is None
+    remembered = memory.recall(KEY, "new", "1", desired("b"))
+    assert remembered.groups_seen == frozenset()
+    assert remembered.failure is None
 
 
 def test_what_is_forgotten_tells_nothing() -> None:
     memory = Memory()
-    memory.facts(KEY, "u", "1", desired("a"))
+    memory.recall(KEY, "u", "1", desired("a"))
     memory.forget(KEY)
     assert not memory.ended(KEY, failed((FORBIDDEN, "")))
-    assert memory.facts(KEY, "u", "1", None).groups_seen == frozenset()
+    assert memory.recall(KEY, "u", "1", None).groups_seen == frozenset()
 
 
 def quota_error(pod: str) -> ForbiddenError:
@@ -133,45 +133,36 @@ def quota_error(pod: str) -> ForbiddenError:
 
 def test_one_kind_of_failure_keeps_the_words_of_the_first() -> None:
     memory = Memory()
-    memory.facts(KEY, "u", "1", None)
+    memory.recall(KEY, "u", "1", None)
     assert memory.ended(KEY, failed((quota_error("a"), "FailedCreateWorkerPod")))
-    told = memory.facts(KEY, "u", "1", None).failure
+    told = memory.recall(KEY, "u", "1", None).failure
     assert not memory.ended(KEY, failed((quota_error("b"), "FailedCreateWorkerPod"))), "another name is no news"
-    assert memory.facts(KEY, "u", "1", None).failure == told
+    assert memory.recall(KEY, "u", "1", None).failure == told
     assert memory.ended(KEY, failed((quota_error("b"), "FailedCreateHeadPod"))), "another tag is"
     assert memory.ended(KEY, failed((InvalidError(422, "Invalid", "no"), "FailedCreateHeadPod"))), "so is another error"
 
 
 def test_a_refusal_without_a_tag_is_a_hindrance_until_it_is_over() -> None:
     memory = Memory()
-    memory.facts(KEY, "u", "1", None)
+    memory.recall(KEY, "u", "1", None)
     memory.ended(KEY, failed((FORBIDDEN, ""), (quota_error("a"), "FailedCreateWorkerPod")))
-    facts = memory.facts(KEY, "u", "1", None)
-    assert [hindrance.reason for hindrance in facts.hindrances] == ["QuotaExceeded"]
-    assert facts.failure is not None
-    assert facts.failure.tag == "FailedCreateWorkerPod"
+    remembered = memory.recall(KEY, "u", "1", None)
+    assert [hindrance.reason for hindrance in remembered.hindrances] == ["QuotaExceeded"]
+    assert remembered.failure is not None
+    assert remembered.failure.tag == "FailedCreateWorkerPod"
     assert memory.ended(KEY, Outcome())
-    assert memory.facts(KEY, "u", "1", None).hindrances == ()
+    assert memory.recall(KEY, "u", "1", None).hindrances == ()
 
 
-def test_a_status_that_is_held_back_is_written_when_its_time_has_come() -> None:
-    memory, now = Memory(), 1_800_000_000.0
-    memory.facts(KEY, "uid", "1", None)
-    due = Plan(status=WriteStatus(Ref("ray.io/v1", "RayCluster", "ns", "demo"), "uid", "1", {"head": {}}, "Changed"))
-    held = memory.pace(KEY, due, {}, now)
-    assert held.status is None
-    assert held.wake_after == HOLD_SECONDS
-    assert memory.pace(KEY, due, {}, now + HOLD_SECONDS) == due
-    assert memory.pace(KEY, due, {}, now + HOLD_SECONDS).status is None, "the next one begins anew"
-
-
-def test_how_long_a_status_was_held_back_is_forgotten_with_the_cluster() -> None:
-    memory, now = Memory(), 1_800_000_000.0
-    due = Plan(status=WriteStatus(Ref("ray.io/v1", "RayCluster", "ns", "demo"), "uid", "1", {"head": {}}, "Changed"))
-    memory.facts(KEY, "uid", "1", None)
-    memory.pace(KEY, due, {}, now)
-    memory.facts(KEY, "another", "1", None)
-    assert memory.pace(KEY, due, {}, now + 1.0).wake_after == HOLD_SECONDS
+def test_until_when_a_status_is_held_back_is_remembered_and_forgotten_with_the_cluster() -> None:
+    memory = Memory()
+    memory.recall(KEY, "uid", "1", None)
+    memory.decided(KEY, Pace(Plan(), held_until=7.0))
+    assert memory.recall(KEY, "uid", "1", None).held_until == 7.0
+    memory.decided(KEY, Pace(Plan()))
+    assert memory.recall(KEY, "uid", "1", None).held_until is None, "it was written"
+    memory.decided(KEY, Pace(Plan(), held_until=7.0))
+    assert memory.recall(KEY, "another", "1", None).held_until is None
 
 
 def planned(*names: str) -> Plan:
@@ -187,44 +178,44 @@ def unheard(*names: str, blocked: tuple[str, ...] = ()) -> Outcome:
 
 def test_the_name_of_a_pod_whose_create_was_not_answered_is_kept_until_it_is() -> None:
     memory = Memory()
-    memory.facts(KEY, "u", "1", None)
-    memory.pace(KEY, planned("a", "b"), {}, 0.0)
+    memory.recall(KEY, "u", "1", None)
+    memory.decided(KEY, Pace(planned("a", "b")))
     memory.ended(KEY, unheard("a"))
-    assert memory.facts(KEY, "u", "1", None).unanswered == {"a"}
-    memory.pace(KEY, planned("c"), {}, 0.0)
+    assert memory.recall(KEY, "u", "1", None).unanswered == {"a"}
+    memory.decided(KEY, Pace(planned("c")))
     memory.ended(KEY, unheard("c"))
-    assert memory.facts(KEY, "u", "1", None).unanswered == {"a", "c"}
-    memory.pace(KEY, planned("a"), {}, 0.0)
+    assert memory.recall(KEY, "u", "1", None).unanswered == {"a", "c"}
+    memory.decided(KEY, Pace(planned("a")))
     memory.ended(KEY, Outcome(blocked=("workers/g",)))
-    assert memory.facts(KEY, "u", "1", None).unanswered == {"a", "c"}
-    memory.pace(KEY, planned("a"), {}, 0.0)
+    assert memory.recall(KEY, "u", "1", None).unanswered == {"a", "c"}
+    memory.decided(KEY, Pace(planned("a")))
     memory.ended(KEY, Outcome(written=1))
-    assert memory.facts(KEY, "u", "1", None).unanswered == {"c"}
+    assert memory.recall(KEY, "u", "1", None).unanswered == {"c"}
 
 
 def test_another_life_met_the_cluster_at_another_moment_and_that_moment_stays() -> None:
     """Names come from it: what a former life has made and deleted left no trace that could tell."""
     lives = [Memory(), Memory()]
-    met = [memory.facts(KEY, "u", "1", None, seen).since for memory, seen in zip(lives, (5, 9), strict=True)]
+    met = [memory.recall(KEY, "u", "1", None, seen).since for memory, seen in zip(lives, (5, 9), strict=True)]
     assert met == [5, 9]
-    assert lives[0].facts(KEY, "u", "2", None, 12).since == 5
-    assert lives[0].facts(KEY, "another", "2", None, 12).since == 12
+    assert lives[0].recall(KEY, "u", "2", None, 12).since == 5
+    assert lives[0].recall(KEY, "another", "2", None, 12).since == 12
 
 
 def test_names_are_used_up_when_pods_came_or_went_and_free_again_with_another_version() -> None:
     memory = Memory()
-    assert memory.facts(KEY, "u", "1", None).moves == 0
-    memory.pace(KEY, planned("p"), {}, 0.0)
+    assert memory.recall(KEY, "u", "1", None).moves == 0
+    memory.decided(KEY, Pace(planned("p")))
     memory.ended(KEY, failed((FORBIDDEN, "FailedCreateHeadPod")))
-    assert memory.facts(KEY, "u", "1", None).moves == 0, "it was refused"
-    memory.pace(KEY, planned("p"), {}, 0.0)
+    assert memory.recall(KEY, "u", "1", None).moves == 0, "it was refused"
+    memory.decided(KEY, Pace(planned("p")))
     memory.ended(KEY, Outcome(written=1))
-    assert memory.facts(KEY, "u", "1", None).moves == 1
-    memory.pace(KEY, Plan(), {}, 0.0)
+    assert memory.recall(KEY, "u", "1", None).moves == 1
+    memory.decided(KEY, Pace(Plan()))
     memory.ended(KEY, Outcome())
-    assert memory.facts(KEY, "u", "1", None).moves == 1
+    assert memory.recall(KEY, "u", "1", None).moves == 1
     gone = Delete(Ref("v1", "Pod", "ns", "half"), "uid-of-half", "ReplicaIncomplete")
-    memory.pace(KEY, Plan(stages=(Stage("workers/g", (gone,)),)), {}, 0.0)
+    memory.decided(KEY, Pace(Plan(stages=(Stage("workers/g", (gone,)),))))
     memory.ended(KEY, Outcome(written=1))
-    assert memory.facts(KEY, "u", "1", None).moves == 2, "another life may have made it from this very view"
-    assert memory.facts(KEY, "u", "2", None).moves == 0
+    assert memory.recall(KEY, "u", "1", None).moves == 2, "another life may have made it from this very view"
+    assert memory.recall(KEY, "u", "2", None).moves == 0

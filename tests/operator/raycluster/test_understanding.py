@@ -8,7 +8,8 @@ from msgspec.structs import replace
 from heliostat.api.settings import Settings
 from heliostat.kube.objects import Key, Metadata
 from heliostat.operator.kinds import WholeObject
-from heliostat.operator.raycluster.understanding import KEPT, Understanding, work_out
+from heliostat.operator.raycluster.meaning import Meaning, with_metadata, work_out
+from heliostat.operator.understanding import KEPT, Understanding
 from plan.worlds import cluster_tree, group
 
 
@@ -19,11 +20,15 @@ def stored(spec: dict[str, Any], name: str = "demo", version: str = "1", **metad
     )
 
 
+def understanding_of_clusters() -> Understanding[Meaning]:
+    return Understanding(lambda item: work_out(item, Settings()), with_metadata)
+
+
 SPEC: dict[str, Any] = cluster_tree(group())["spec"]
 
 
 def test_the_same_spec_is_worked_out_once_and_shows_the_newest_metadata() -> None:
-    understanding = Understanding(Settings())
+    understanding = understanding_of_clusters()
     first = understanding.understand(stored(SPEC))
     second = understanding.understand(stored(SPEC, version="2", finalizers=("f",)))
     assert second.desired is first.desired
@@ -33,7 +38,7 @@ def test_the_same_spec_is_worked_out_once_and_shows_the_newest_metadata() -> Non
 
 
 def test_another_spec_label_or_annotation_is_worked_out_anew() -> None:
-    understanding = Understanding(Settings())
+    understanding = understanding_of_clusters()
     first = understanding.understand(stored(SPEC))
     larger = {**SPEC, "workerGroupSpecs": [group(replicas=3)]}
     assert understanding.understand(stored(larger)).desired is not first.desired
@@ -42,7 +47,7 @@ def test_another_spec_label_or_annotation_is_worked_out_anew() -> None:
 
 
 def test_only_so_many_are_kept() -> None:
-    understanding = Understanding(Settings())
+    understanding = understanding_of_clusters()
     first = understanding.understand(stored(SPEC, "c0"))
     for number in range(1, KEPT + 1):
         understanding.understand(stored(SPEC, f"c{number}"))
@@ -50,7 +55,7 @@ def test_only_so_many_are_kept() -> None:
 
 
 def test_another_cluster_under_the_same_name_owns_its_own_objects() -> None:
-    understanding = Understanding(Settings())
+    understanding = understanding_of_clusters()
     old = stored(SPEC)
     new = replace(old, metadata=replace(old.metadata, uid="uid-of-the-new-one"))
     first = understanding.understand(old)
@@ -58,7 +63,7 @@ def test_another_cluster_under_the_same_name_owns_its_own_objects() -> None:
 
 
 def test_of_one_that_is_gone_nothing_is_kept() -> None:
-    understanding = Understanding(Settings())
+    understanding = understanding_of_clusters()
     first = understanding.understand(stored(SPEC))
     understanding.forget(Key("ns", "demo"))
     assert understanding.understand(stored(SPEC)).desired is not first.desired

@@ -6,8 +6,9 @@ from heliostat.api.settings import Settings
 from heliostat.kube.objects import Key, Metadata, Object
 from heliostat.kube.plan import Create
 from heliostat.operator.kinds import RAY_CLUSTERS, RAY_PODS, RayPod, WholeObject, kinds_around
-from heliostat.operator.raycluster.reconciler import UNKNOWN_POLL, RayClusterReconciler
+from heliostat.operator.raycluster.reconciler import RayClusterReconciler
 from heliostat.plan.because import Hold
+from heliostat.plan.raycluster.status_pacing import UNKNOWN_POLL
 from heliostat.runtime.cache import CacheWriter, Unreadable
 from heliostat.runtime.caches import Caches
 from plan.worlds import NAME, NAMESPACE, NOW, UID, cluster_tree

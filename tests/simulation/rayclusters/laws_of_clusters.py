@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from itertools import chain
 
 from heliostat.kube.jsontree import JsonObject
-from heliostat.plan.deletion import FINALIZER
+from heliostat.plan.raycluster.deletion import FINALIZER
 from heliostat.testing.simulation.state import State
 from simulation.rayclusters.reading import (
     OPERATORS,
@@ -24,7 +24,7 @@ from simulation.rayclusters.writes import changed, written
 
 DEADLINE = "ray.io/gcs-ft-deletion-timeout"
 CLEANUP_SECONDS = 300.0  # after which it is given up
-TIMES = ("lastUpdateTime", "observedGeneration")
+TIMES = ("lastUpdateTime",)
 
 
 def only_its_own(state: State) -> str | None:
@@ -133,10 +133,7 @@ def statuses_make_sense(state: State) -> str | None:
 
 
 def _find_wrong_generation(cluster: JsonObject, old: JsonObject) -> Iterator[str]:
-    """A write names the version it was decided from, so what was worked out anew is of the spec that is there.
-
-    A status that another spec would not change is not written for its number alone (KubeRay does so too).
-    """
+    """A write names the version it was decided from, so what was worked out anew is of the spec that is there."""
     status, generation = cluster.get("status") or {}, cluster["metadata"]["generation"]
     is_new = status.get("lastUpdateTime") != old.get("lastUpdateTime")
     if is_new and status.get("observedGeneration") != generation:

@@ -3,7 +3,7 @@
 from heliostat.desired.labels import OPERATOR_VERSION
 from heliostat.kube.jsontree import JsonObject
 from heliostat.plan.because import Because
-from heliostat.plan.deletion import FINALIZER
+from heliostat.plan.raycluster.deletion import FINALIZER
 from heliostat.testing.simulation.state import State
 from simulation.rayclusters.reading import (
     HEAD,

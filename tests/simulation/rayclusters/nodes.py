@@ -6,7 +6,7 @@ to them, until it is found again.
 
 import asyncio
 import random
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -38,6 +38,8 @@ class Conduct(Struct, kw_only=True):
     clock_error: float = 0.0  # seconds by which the nodes' clocks are wrong
     cleanup: str = "succeeds"  # what becomes of the Pods of clean-up Jobs: succeeds, fails, hangs
     lost: set[str] = set()
+    # What Pods of other Jobs do once they run: their exit code, or None when they were ended.
+    program: Callable[[JsonObject], Awaitable[int | None]] | None = None
 
 
 async def run_nodes(world: World, conduct: Conduct) -> None:
@@ -103,6 +105,11 @@ async def _live(world: World, pod: JsonObject, conduct: Conduct, chance: random.
         await _end_cleanup(world, pod, conduct.cleanup, now())
         return
     await _tell(world, pod, _running(now(), pod, is_ready=True))
+    if conduct.program is not None and not label(pod, "node-type"):
+        code = await conduct.program(pod)
+        if code is not None:
+            await _tell(world, pod, _ended(now(), pod, code, "Error" if code else "Completed"))
+        return
     if is_failing:
         await asyncio.sleep(chance.uniform(0.0, 10.0))
         reason = chance.choice(("Evicted", "Error", "OOMKilled", RESTARTED))

@@ -7,16 +7,16 @@ import msgspec
 from msgspec import structs
 
 from heliostat.kube import conditions as kube_conditions
-from heliostat.operator.raycluster import reconciler
+from heliostat.kube.facts import Unknown
 from heliostat.operator.raycluster.memory import Memory
-from heliostat.plan import cluster as plan_cluster
-from heliostat.plan import deletion, status, status_conditions, suspend, upgrade
-from heliostat.plan.deletion import Step
-from heliostat.plan.observed import ObservedCluster, Unknown
-from heliostat.plan.parts import NOTHING
-from heliostat.plan.pod_context import PodContext
-from heliostat.plan.suspend import SUSPENDING, PodsFate
-from heliostat.plan.upgrade import Verdict
+from heliostat.plan.draft import NOTHING
+from heliostat.plan.raycluster import cluster as plan_cluster
+from heliostat.plan.raycluster import deletion, status, status_conditions, status_pacing, suspend, upgrade
+from heliostat.plan.raycluster.deletion import Step
+from heliostat.plan.raycluster.observed import ObservedCluster
+from heliostat.plan.raycluster.pod_context import PodContext
+from heliostat.plan.raycluster.suspend import SUSPENDING, PodsFate
+from heliostat.plan.raycluster.upgrade import Verdict
 from heliostat.runtime import calls
 from heliostat.runtime.outcome import Outcome
 from heliostat.runtime.transport import Call
@@ -153,12 +153,10 @@ def finalizers_of_others_go() -> Any:
 def an_absent_field_breaks_it() -> Any:
     """kuberay#4102: nobody thought of a spec without it."""
 
-    def plan(
-        observed: Any, *rest: Any, original: Callable[..., Any] = plan_cluster.plan_cluster, **options: Any
-    ) -> Any:
-        spec = observed.cluster.spec
+    def plan(situation: Any, original: Callable[..., Any] = plan_cluster.plan_cluster) -> Any:
+        spec = situation.observed.cluster.spec
         if spec.worker_group_specs is None or spec.head_group_spec.ray_start_params is None:
             raise LookupError("a field is absent")
-        return original(observed, *rest, **options)
+        return original(situation)
 
-    return replaced((reconciler, "plan_cluster", plan))
+    return replaced((status_pacing, "plan_cluster", plan))

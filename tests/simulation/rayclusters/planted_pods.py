@@ -5,14 +5,14 @@ from typing import Any
 
 from msgspec import structs
 
-from heliostat.plan import cluster as plan_cluster
-from heliostat.plan import head, multihost, places, pod_health, upgrade, workers
-from heliostat.plan.multihost import Condition
-from heliostat.plan.names import PodNames
-from heliostat.plan.parts import NOTHING
-from heliostat.plan.pod_context import PodContext
-from heliostat.plan.pod_health import Presence
-from heliostat.plan.upgrade import Verdict
+from heliostat.plan.draft import NOTHING
+from heliostat.plan.raycluster import cluster as plan_cluster
+from heliostat.plan.raycluster import head, multihost, places, pod_health, upgrade, workers
+from heliostat.plan.raycluster.multihost import Condition
+from heliostat.plan.raycluster.names import PodNames
+from heliostat.plan.raycluster.pod_context import PodContext
+from heliostat.plan.raycluster.pod_health import Presence
+from heliostat.plan.raycluster.upgrade import Verdict
 from heliostat.runtime import calls
 from heliostat.runtime.transport import Call
 from simulation.mutants import replaced
@@ -72,7 +72,7 @@ def leaving_workers_count_as_staying() -> Any:
 
 def a_stuck_pod_is_waited_for() -> Any:
     """kuberay#4078: a Pod on a lost node blocks its group for ever."""
-    users = (pod_health, head, upgrade, places)
+    users = (pod_health, head, places)
     return replaced(*((user, "seconds_until_stuck", lambda _pod, _now, patience: patience) for user in users))
 
 

@@ -49,11 +49,12 @@ def the_first_error_ends_the_look() -> Any:
         subject: Any,
         plan: Plan,
         is_wanted: Callable[[], bool],
+        take_seat: Callable[[], bool],
         original: Callable[..., Awaitable[Any]] = Executor.carry_out,
     ) -> Any:
         names = [stage.name for stage in plan.stages]
         stages = tuple(structs.replace(stage, needs=tuple(names[:n])) for n, stage in enumerate(plan.stages))
-        return await original(self, subject, structs.replace(plan, stages=stages), is_wanted)
+        return await original(self, subject, structs.replace(plan, stages=stages), is_wanted, take_seat)
 
     return replaced((Executor, "carry_out", carry_out))
 

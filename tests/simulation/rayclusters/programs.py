@@ -31,7 +31,7 @@ from simulation.rayclusters.witness import Diary, Witness
 REQUEST_SECONDS = 4.0
 WORKERS = 4
 COLLECTED = (
-    "rayclusters.ray.io", "pods", "services", "secrets", "serviceaccounts", "jobs.batch",
+    "rayclusters.ray.io", "rayjobs.ray.io", "pods", "services", "secrets", "serviceaccounts", "jobs.batch",
     "roles.rbac.authorization.k8s.io", "rolebindings.rbac.authorization.k8s.io", "ingresses.networking.k8s.io",
 )  # fmt: skip
 
@@ -41,6 +41,7 @@ class Staff(Struct, kw_only=True):
 
     version_of: Callable[[int], str] = lambda _life: "heliostat-v1"  # by the number of the life
     watch_seconds: float = 45.0
+    has_jobs: bool = False  # it looks after RayJobs, too
     forbidden: str = ""  # a resource that it may not create; a scenario may change it
     overseer: Overseer | None = None
     lost: set[str] = set()  # nodes, the same set as the nodes' own
@@ -112,6 +113,8 @@ async def _run(
     options = OperatorOptions(
         settings=Settings(operator_version=version),
         request_seconds=REQUEST_SECONDS,
+        has_jobs=staff.has_jobs,
+        has_services=False,
         host=HostSettings(watch=watch, workers=WORKERS),
     )
     overseer.operator = RayOperator(

@@ -11,7 +11,7 @@ from simulation.rayclusters import laws_of_clusters as clusters
 from simulation.rayclusters import laws_of_pods as pods
 
 
-def _named(law: Callable[[State], str | None]) -> Invariant:
+def named(law: Callable[[State], str | None]) -> Invariant:
     """The id in front of the name, as a finding tells it."""
 
     def invariant(state: State) -> str | None:
@@ -22,7 +22,7 @@ def _named(law: Callable[[State], str | None]) -> Invariant:
 
 
 SAFETY: tuple[Invariant, ...] = tuple(
-    _named(law)
+    named(law)
     for law in (
         pods.one_head,
         pods.never_too_many_workers,

@@ -12,12 +12,13 @@ from msgspec import Struct
 from heliostat.kube.jsontree import JsonObject
 from heliostat.runtime.transport import Call, Chunks, Reply, Transport
 from heliostat.testing.simulation.connection import Connection
+from heliostat.testing.simulation.service_proxy import PROXY
 from heliostat.testing.simulation.world import World, resource_of
 from simulation.rayclusters.reading import controller_uid, uid_of
 
 MOST_WRITES = 30  # of one RayCluster and its lasting objects, in one minute, by all lives together
 MOST_ATTEMPTS = 120  # also at its Pods, and such as are refused: an autoscaler may keep an operator busy
-UNSEEN = ("events", "leases")  # written, and never decided from
+UNSEEN = ("events", "leases", PROXY)  # written, and never decided from: of Ray, facts tell
 
 
 class Answered(Struct, frozen=True):

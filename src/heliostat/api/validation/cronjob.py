@@ -4,9 +4,11 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
+from heliostat.api.cron_policy import policy_problems
 from heliostat.api.cron_schedule import CronError, parse_schedule
 from heliostat.api.raycronjob import RayCronJob
 from heliostat.api.settings import Settings
+from heliostat.api.time_zones import find_time_zone
 from heliostat.api.validation import object_name
 from heliostat.api.validation.job import job_spec_problems
 from heliostat.kube.paths import Path
@@ -24,6 +26,7 @@ def cronjob_problems(cronjob: RayCronJob, settings: Settings) -> Iterator[Proble
         yield from _zone_problems(spec.time_zone)
     for found in job_spec_problems(spec.job_template, None, settings, ("spec", "jobTemplate")):
         yield replace(found, problem=f"invalid RayJob template: {found.problem}", reason=REASON)
+    yield from policy_problems(cronjob.metadata.annotations, REASON)
 
 
 def _problem(rule: str, tail: Path, problem: str, fix: str) -> Problem:
@@ -49,17 +52,7 @@ def _schedule_problems(schedule: str) -> Iterator[Problem]:
 def _zone_problems(zone: str) -> Iterator[Problem]:
     if not zone:
         yield _problem("CJ-4", ("timeZone",), "timeZone must be non-empty if set", "name a zone, or leave timeZone out")
-    elif not is_time_zone(zone):
+    elif find_time_zone(zone) is None:
         yield _problem(
             "CJ-5", ("timeZone",), f"invalid time zone {zone}", "use an IANA name such as Europe/Berlin or UTC"
         )
-
-
-def is_time_zone(name: str) -> bool:
-    import zoneinfo  # noqa: PLC0415 - it reads files and is needed for this kind only
-
-    try:
-        zoneinfo.ZoneInfo(name)
-    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
-        return False
-    return True

@@ -29,7 +29,7 @@ CLUSTER_SELECTOR_KEY = "ray.io/cluster"
 def job_problems(job: RayJob, settings: Settings) -> Iterator[Problem]:
     yield from _metadata_problems(job.metadata.name)
     yield from job_spec_problems(job.spec, job.metadata.annotations, settings, ("spec",))
-    yield from _status_problems(job)
+    yield from job_status_problems(job)
 
 
 def job_spec_problems(
@@ -183,7 +183,7 @@ SPEC_RULES: tuple[JobRule, ...] = (  # S1 to S18, in KubeRay's order
 )
 
 
-def _status_problems(job: RayJob) -> Iterator[Problem]:
+def job_status_problems(job: RayJob) -> Iterator[Problem]:
     state = None if job.status is UNSET else job.status.job_deployment_status
     mode = job.spec.submission_mode or "K8sJobMode"
     if state == "Waiting" and mode != "InteractiveMode":

@@ -10,9 +10,9 @@ from msgspec import Struct
 
 from heliostat.api.markers import JsonObject
 from heliostat.api.settings import Settings
-from heliostat.desired.context import BuildContext
-from heliostat.desired.model import Impossible
+from heliostat.desired.raycluster.context import BuildContext
 from heliostat.desired.scheduling import kai, scheduler_plugins, volcano, workload_aware, yunikorn
+from heliostat.desired.slots import Impossible
 
 
 class Scheduler(Struct, frozen=True):

@@ -1,7 +1,7 @@
 """KAI: its own grouper makes the PodGroups; Pods only name their queue."""
 
 from heliostat.api.markers import JsonObject
-from heliostat.desired.context import BuildContext
+from heliostat.desired.raycluster.context import BuildContext
 
 _QUEUE = "kai.scheduler/queue"
 

@@ -2,9 +2,9 @@
 
 from heliostat.api.markers import JsonObject
 from heliostat.desired import labels
-from heliostat.desired.context import BuildContext, build_owned
-from heliostat.desired.resources import format_quantities
-from heliostat.desired.sizes import desired_resources, desired_workers
+from heliostat.desired.raycluster.context import BuildContext, build_owned
+from heliostat.desired.raycluster.resources import format_quantities
+from heliostat.desired.raycluster.sizes import desired_resources, desired_workers
 
 _POD_GROUP = "scheduling.x-k8s.io/pod-group"
 

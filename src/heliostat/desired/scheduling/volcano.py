@@ -3,10 +3,10 @@
 from heliostat.api import cluster_features as features
 from heliostat.api.markers import JsonObject
 from heliostat.desired import labels
-from heliostat.desired.context import BuildContext, build_owned
-from heliostat.desired.model import Impossible
-from heliostat.desired.resources import format_quantities
-from heliostat.desired.sizes import desired_resources, desired_workers, min_resources, min_workers
+from heliostat.desired.raycluster.context import BuildContext, build_owned
+from heliostat.desired.raycluster.resources import format_quantities, pod_requests, sum_quantities
+from heliostat.desired.raycluster.sizes import desired_resources, desired_workers, min_resources, min_workers
+from heliostat.desired.slots import Impossible
 
 _QUEUE = "volcano.sh/queue-name"
 _TOPOLOGY_MODE = "volcano.sh/network-topology-mode"
@@ -24,14 +24,22 @@ def pod_group_name(context: BuildContext) -> str:
 def build_objects(context: BuildContext) -> tuple[JsonObject, ...] | Impossible:
     if context.creator == "RayJob":
         return ()
+    group = build_pod_group(context, pod_group_name(context))
+    return group if isinstance(group, Impossible) else (group,)
+
+
+def build_pod_group(context: BuildContext, name: str, beside: tuple[JsonObject, ...] = ()) -> JsonObject | Impossible:
+    """``beside`` are templates of Pods whose resources count while they are no members."""
     autoscaling = features.is_autoscaling(context.spec)
     workers = min_workers(context.spec) if autoscaling else desired_workers(context.spec)
     resources = min_resources(context.spec) if autoscaling else desired_resources(context.spec)
-    group = build_owned(context, "scheduling.volcano.sh/v1beta1", "PodGroup", pod_group_name(context), {})
+    extra = (term for template in beside for term in pod_requests(template))
+    group = build_owned(context, "scheduling.volcano.sh/v1beta1", "PodGroup", name, {})
     del group["metadata"]["labels"]
     if context.annotations:
         group["metadata"]["annotations"] = dict(context.annotations)
-    group["spec"] = {"minMember": workers + 1, "minResources": format_quantities(resources)}
+    total = sum_quantities([*resources.items(), *extra])
+    group["spec"] = {"minMember": workers + 1, "minResources": format_quantities(total)}
     for field, label in (("queue", _QUEUE), ("priorityClassName", labels.PRIORITY_CLASS)):
         if context.labels.get(label):
             group["spec"][field] = context.labels[label]
@@ -40,7 +48,7 @@ def build_objects(context: BuildContext) -> tuple[JsonObject, ...] | Impossible:
         if isinstance(topology, Impossible):
             return topology
         group["spec"]["networkTopology"] = topology
-    return (group,)
+    return group
 
 
 def _network_topology(context: BuildContext) -> JsonObject | Impossible:
@@ -55,10 +63,15 @@ def _network_topology(context: BuildContext) -> JsonObject | Impossible:
 
 
 def mark_pod(pod: JsonObject, context: BuildContext, group: str) -> None:
+    mark_pod_of(pod, context.labels, pod_group_name(context), group)
+
+
+def mark_pod_of(pod: JsonObject, parent_labels: dict[str, str], pod_group: str, group: str) -> None:
     metadata = pod["metadata"]
     for label in (_QUEUE, labels.PRIORITY_CLASS):
-        if context.labels.get(label):
-            metadata["labels"][label] = context.labels[label]
-    metadata["annotations"]["scheduling.k8s.io/group-name"] = pod_group_name(context)
-    metadata["annotations"]["volcano.sh/task-spec"] = group
+        if parent_labels.get(label):
+            metadata.setdefault("labels", {})[label] = parent_labels[label]
+    annotations = metadata.setdefault("annotations", {})
+    annotations["scheduling.k8s.io/group-name"] = pod_group
+    annotations["volcano.sh/task-spec"] = group
     pod["spec"]["schedulerName"] = "volcano"

@@ -2,8 +2,8 @@
 
 from heliostat.api.markers import JsonObject
 from heliostat.desired import labels
-from heliostat.desired.context import BuildContext, build_owned
-from heliostat.desired.sizes import desired_workers
+from heliostat.desired.raycluster.context import BuildContext, build_owned
+from heliostat.desired.raycluster.sizes import desired_workers
 
 _API = "scheduling.k8s.io/v1alpha2"
 _TEMPLATE = "cluster"

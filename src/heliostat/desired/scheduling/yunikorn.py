@@ -5,12 +5,12 @@ import msgspec
 from heliostat.api.markers import JsonObject
 from heliostat.api.raycluster import RayClusterSpec
 from heliostat.desired import labels
-from heliostat.desired.context import BuildContext
-from heliostat.desired.resources import format_quantities, pod_requests, sum_quantities
-from heliostat.desired.sizes import hosts
+from heliostat.desired.raycluster.context import BuildContext
+from heliostat.desired.raycluster.resources import format_quantities, pod_requests, sum_quantities
+from heliostat.desired.raycluster.sizes import hosts
 
 TASK_GROUPS = "yunikorn.apache.org/task-groups"
-_TASK_GROUP_NAME = "yunikorn.apache.org/task-group-name"
+TASK_GROUP_NAME = "yunikorn.apache.org/task-group-name"
 _TRANSLATED = {"yunikorn.apache.org/app-id": "applicationId", "yunikorn.apache.org/queue": "queue"}
 
 
@@ -22,7 +22,7 @@ def mark_pod(pod: JsonObject, context: BuildContext, group: str) -> None:
         metadata["annotations"][TASK_GROUPS] = context.annotations.get(TASK_GROUPS) or format_task_groups(
             cluster_task_groups(context.spec)
         )
-        metadata["annotations"][_TASK_GROUP_NAME] = group
+        metadata["annotations"][TASK_GROUP_NAME] = group
 
 
 def translated_labels(source: dict[str, str]) -> dict[str, str]:

@@ -16,13 +16,13 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from msgspec import Struct
 
 from heliostat.embedded.access.private_keys import new_private_key, read_private_key
+from heliostat.embedded.service_range import SERVER_ADDRESS
 from heliostat.kube.hidden import Hidden
 
 DAY = 24 * 3600.0
 AUTHORITY_LIFE = 3650 * DAY
 LEAF_LIFE = 365 * DAY
 CLOCK_SKEW = 300.0  # how far behind ours a client's clock may be
-SERVICE_ADDRESS = "10.96.0.1"  # the first address of the service range: what Pods are told to call
 SERVER_NAMES = (
     "localhost",
     "kubernetes",
@@ -31,7 +31,7 @@ SERVER_NAMES = (
     "kubernetes.default.svc.cluster.local",
     "127.0.0.1",
     "::1",
-    SERVICE_ADDRESS,
+    SERVER_ADDRESS,
 )
 _AUTHORITY_NAME = "heliostat-ca"
 _SERVER_NAME = "heliostat-apiserver"
@@ -85,6 +85,10 @@ def is_due(credential: Credential, now: float) -> bool:
     """Whether it should be made anew: a third of its life is left, or it is not valid yet."""
     begin, end = _validity(credential)
     return now < begin or end - now <= (end - begin) / 3
+
+
+def is_from_the_future(credential: Credential, now: float) -> bool:
+    return now < _validity(credential)[0]
 
 
 def has_expired(credential: Credential, now: float) -> bool:

@@ -6,6 +6,7 @@ the signing key are never replaced by themselves, because every client and every
 """
 
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from pathlib import Path
 
 from msgspec import Struct
@@ -17,6 +18,7 @@ from heliostat.embedded.access.certificates import (
     build_server_certificate,
     decide_renewal,
     has_expired,
+    is_from_the_future,
     read_certificate,
 )
 from heliostat.embedded.access.private_files import (
@@ -59,8 +61,13 @@ def load_identity(directory: Path, now: float, extra_names: Iterable[str] = ()) 
 def _load_authority(path: Path, now: float) -> Credential:
     text = read_private(path) or _create(path, _join(build_authority(now)))
     authority = _split(path, text)
+    clock = f"by this machine's clock it is {datetime.fromtimestamp(now, UTC):%Y-%m-%d %H:%M} UTC"
     if has_expired(authority, now):
-        raise UnsafeFileError(path, "the certificate authority has expired", "move it away; clients need new files")
+        fix = f"{clock}: set the clock if that is wrong; else move the file away, clients then need new ones"
+        raise UnsafeFileError(path, "the certificate authority has expired", fix)
+    if is_from_the_future(authority, now):
+        fix = f"{clock}: set the clock; if it is right, move the file away, clients then need new ones"
+        raise UnsafeFileError(path, "the certificate authority is not valid yet, so no client would trust it", fix)
     return authority
 
 

@@ -13,12 +13,14 @@ import jwt
 import msgspec
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePublicKey
+from jwt.algorithms import ECAlgorithm
 from jwt.types import Options
 
 from heliostat.embedded.access.private_keys import read_private_key
 from heliostat.embedded.access.service_account_tokens import Claims, Find, decide_claims, read_claims
 from heliostat.embedded.access.tokens import UNKNOWN_TOKEN, TokenRefused, TokenVerdict
 from heliostat.kube.hidden import Hidden
+from heliostat.kube.jsontree import JsonObject
 
 ALGORITHM = "ES256"
 REMEMBERED = 4096  # verified tokens
@@ -40,6 +42,11 @@ class TokenSigner:
     def __init__(self, key: Hidden) -> None:
         self._key = read_private_key(key)
         self._key_id = _key_id(self._key.public_key())
+
+    def build_key_set(self) -> JsonObject:
+        """What others verify our tokens with (RFC 7517)."""
+        key = {"use": "sig", "kid": self._key_id, "alg": ALGORITHM}
+        return {"keys": [{**key, **ECAlgorithm.to_jwk(self._key.public_key(), as_dict=True)}]}
 
     def sign(self, claims: Claims) -> Hidden:
         payload = msgspec.to_builtins(claims)

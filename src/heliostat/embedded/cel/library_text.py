@@ -22,9 +22,9 @@ from heliostat.embedded.cel.prices import (
     WALK,
     check_size,
 )
-from heliostat.embedded.cel.regex import Pattern, RegexWorkError, compile_pattern
-from heliostat.embedded.cel.regex_syntax import RegexError
 from heliostat.embedded.cel.text_format import format_text
+from heliostat.kube.regex import Pattern, RegexWorkError, compile_pattern
+from heliostat.kube.regex_syntax import RegexError
 
 _LOWER = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz")
 _UPPER = str.maketrans("abcdefghijklmnopqrstuvwxyz", "ABCDEFGHIJKLMNOPQRSTUVWXYZ")

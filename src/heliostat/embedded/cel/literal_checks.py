@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterator, Sequence
 
 from heliostat.embedded.cel.checker import Checked
 from heliostat.embedded.cel.errors import Issue
-from heliostat.embedded.cel.regex import compile_pattern
-from heliostat.embedded.cel.regex_syntax import RegexError
 from heliostat.embedded.cel.static_types import Type
 from heliostat.embedded.cel.syntax import Call, ListLiteral, Literal, MapLiteral, Node, children_of
 from heliostat.embedded.cel.text_format import format_issues
 from heliostat.embedded.cel.times import parse_duration, parse_timestamp
+from heliostat.kube.regex import compile_pattern
+from heliostat.kube.regex_syntax import RegexError
 
 _MIXED_ALLOWED = frozenset(("format",))  # functions whose list is a list of arguments
 

@@ -26,6 +26,7 @@ from heliostat.embedded.controllers.service_accounts.reconcilers import (
     RootCertificateReconciler,
     ServiceAccountReconciler,
 )
+from heliostat.embedded.controllers.statefulsets.reconciler import StatefulSetReconciler
 from heliostat.embedded.controllers.survey import Survey
 from heliostat.embedded.controllers.views.deployments import DEPLOYMENT
 from heliostat.embedded.controllers.views.endpoint_slices import ENDPOINT_SLICE
@@ -40,6 +41,7 @@ from heliostat.embedded.controllers.views.replicasets import REPLICA_SET
 from heliostat.embedded.controllers.views.root_certificates import CONFIG_MAP
 from heliostat.embedded.controllers.views.service_accounts import SERVICE_ACCOUNT
 from heliostat.embedded.controllers.views.services import SERVICE
+from heliostat.embedded.controllers.views.statefulsets import STATEFUL_SET
 from heliostat.embedded.controllers.views.storage_classes import STORAGE_CLASS
 from heliostat.embedded.controllers.views.volume_claims import CLAIM
 from heliostat.embedded.controllers.views.volumes import VOLUME
@@ -57,18 +59,19 @@ from heliostat.runtime.host import Host
 
 TYPES = (
     POD, BINDING, NODE, LEASE, NAMESPACE, EVENT, CONFIG_MAP, SERVICE_ACCOUNT, SERVICE, ENDPOINTS_TYPE, ENDPOINT_SLICE,
-    REPLICA_SET, DEPLOYMENT, JOB, CLAIM, VOLUME, STORAGE_CLASS,
+    REPLICA_SET, DEPLOYMENT, STATEFUL_SET, JOB, CLAIM, VOLUME, STORAGE_CLASS,
 )  # fmt: skip
 
 
 def add_workloads(host: Host) -> None:
-    """Jobs, ReplicaSets and Deployments."""
+    """Jobs, ReplicaSets, Deployments and StatefulSets."""
     _declare(host)
     for job_controller in (JobReconciler, OrphanedPodReconciler, FinishedJobReconciler):
         host.add(job_controller(host.caches))
     for controller in (ReplicaSetReconciler, DeploymentReconciler):
         reconciler = controller(host.caches)
         host.add(reconciler, after=reconciler.after)
+    host.add(StatefulSetReconciler(host.caches))
 
 
 def add_endpoints(host: Host) -> None:

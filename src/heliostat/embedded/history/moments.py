@@ -4,7 +4,7 @@ Pure, and of any kind: what a status calls phase, state, status or reason, its c
 whether the object is being deleted. Counters and times are left out: they change without anything having happened.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -14,6 +14,7 @@ from heliostat.kube.jsontree import JsonObject
 _STATES: Final = ("phase", "state", "status", "reason")  # and what ends in one of them: jobDeploymentStatus
 _LONGEST_MESSAGE: Final = 160
 _GOING: Final = "deletion"
+_CONTAINER: Final = "container "
 NO_STATE: Final = "no state yet"
 
 
@@ -46,7 +47,7 @@ def _read_conditions(status: JsonObject) -> Iterator[tuple[str, str]]:
 def _read_containers(status: JsonObject) -> Iterator[tuple[str, str]]:
     for field in ("initContainerStatuses", "containerStatuses"):
         for container in _trees(status.get(field)):
-            yield f"container {container.get('name', '')}", describe_container(container.get("state") or {})
+            yield f"{_CONTAINER}{container.get('name', '')}", describe_container(container.get("state") or {})
 
 
 def describe_container(state: JsonObject) -> str:
@@ -79,3 +80,18 @@ def tell_state(tree: JsonObject) -> str:
     states = [value for name, value in status.items() if isinstance(value, str) and value and _is_state(name)]
     held = [str(each.get("type")) for each in _trees(status.get("conditions")) if each.get("status") == "True"]
     return ", ".join(states[:2] or held[:2]) or NO_STATE
+
+
+def tell_last_life(moments: Sequence[Moment], tree: JsonObject) -> str:
+    """The state that it had before it was asked to go.
+
+    A Pod that is deleted while it runs ends as Failed, and that says nothing of its work.
+    """
+    living = [moment.facts for moment in moments if _GOING not in moment.facts]
+    if not living or len(living) == len(moments):
+        return tell_state(tree)
+    facts = living[-1]
+    states = [text for name, text in facts.items() if _is_state(name) and not name.startswith(_CONTAINER)]
+    held = [name for name, text in facts.items() if text == "True" or text.startswith("True (")]
+    told = ", ".join(states[:2] or held[:2])
+    return f"{told}, then deleted" if told else "deleted"

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from heliostat.embedded.kinds.causes import changed, each_invalid, forbidden, invalid, required, too_long
-from heliostat.embedded.kinds.text_rules import config_key_problems
+from heliostat.embedded.kinds.rules.causes import changed, each_invalid, forbidden, invalid, required, too_long
+from heliostat.embedded.kinds.rules.text_rules import config_key_problems
 from heliostat.embedded.refusals import Cause
 from heliostat.kube.jsontree import JsonObject
 

@@ -5,8 +5,8 @@ Both judge the one stored form (``v1``); only some field names in messages follo
 
 from collections.abc import Iterator
 
-from heliostat.embedded.kinds.causes import changed, each_invalid, invalid, required
-from heliostat.embedded.kinds.name_rules import dns1123_subdomain_problems, label_key_problems
+from heliostat.embedded.kinds.rules.causes import changed, each_invalid, invalid, required
+from heliostat.embedded.kinds.rules.name_rules import dns1123_subdomain_problems, label_key_problems
 from heliostat.embedded.refusals import Cause
 from heliostat.kube.jsontree import JsonObject
 

@@ -1,9 +1,8 @@
 """What every cluster has before anybody asks for anything, besides its namespaces."""
 
-from heliostat.embedded.kinds.priorities import DESCRIPTIONS, SYSTEM_CLASSES
+from heliostat.embedded.kinds.quotas.priorities import DESCRIPTIONS, SYSTEM_CLASSES
+from heliostat.embedded.service_range import SERVER_ADDRESS
 from heliostat.kube.jsontree import JsonObject
-
-SERVER_ADDRESS = "10.96.0.1"
 
 
 def build_first_objects() -> list[JsonObject]:

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from heliostat.embedded.kinds.event_validation import changed_event_causes, event_causes
-from heliostat.embedded.kinds.job_labels import has_generated_labels
 from heliostat.embedded.kinds.object_metadata import (
     FREE_FINALIZERS,
     changed_metadata_causes,
@@ -11,10 +10,11 @@ from heliostat.embedded.kinds.object_metadata import (
     namespace_finalizer_causes,
     new_metadata_causes,
 )
-from heliostat.embedded.kinds.pod_resize import resize_causes
-from heliostat.embedded.kinds.pod_validation import ephemeral_container_causes
+from heliostat.embedded.kinds.pods.pod_resize import resize_causes
+from heliostat.embedded.kinds.pods.pod_validation import ephemeral_container_causes
 from heliostat.embedded.kinds.registry import changed_causes, rules_of
 from heliostat.embedded.kinds.small_validation import disruption_budget_causes
+from heliostat.embedded.kinds.workloads.job_labels import has_generated_labels
 from heliostat.embedded.refusals import Cause
 from heliostat.kube.jsontree import JsonObject
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TypeAlias
 
-from heliostat.embedded.kinds.pod_resize import keep_all_but_sizes
+from heliostat.embedded.kinds.pods.pod_resize import keep_all_but_sizes
 from heliostat.kube.jsontree import JsonObject
 
 Door: TypeAlias = Callable[[JsonObject, JsonObject], JsonObject]

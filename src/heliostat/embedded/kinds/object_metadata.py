@@ -8,15 +8,15 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, TypeAlias
 
-from heliostat.embedded.kinds.causes import each_invalid, forbidden, invalid, required, show, too_long
-from heliostat.embedded.kinds.label_rules import label_causes
-from heliostat.embedded.kinds.name_rules import (
+from heliostat.embedded.kinds.rules.causes import each_invalid, forbidden, invalid, required, show, too_long
+from heliostat.embedded.kinds.rules.label_rules import label_causes
+from heliostat.embedded.kinds.rules.name_rules import (
     dns1035_label_problems,
     dns1123_label_problems,
     dns1123_subdomain_problems,
     label_key_problems,
 )
-from heliostat.embedded.kinds.text_rules import config_key_problems, path_segment_problems
+from heliostat.embedded.kinds.rules.text_rules import config_key_problems, path_segment_problems
 from heliostat.embedded.refusals import Cause
 from heliostat.kube.jsontree import JsonObject
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from heliostat.embedded.kinds.causes import each_invalid, inner, invalid, not_supported, required
-from heliostat.embedded.kinds.label_rules import selector_causes
-from heliostat.embedded.kinds.name_rules import dns1123_subdomain_problems
-from heliostat.embedded.kinds.text_rules import path_segment_problems
+from heliostat.embedded.kinds.rules.causes import each_invalid, inner, invalid, not_supported, required
+from heliostat.embedded.kinds.rules.label_rules import selector_causes
+from heliostat.embedded.kinds.rules.name_rules import dns1123_subdomain_problems
+from heliostat.embedded.kinds.rules.text_rules import path_segment_problems
 from heliostat.embedded.refusals import Cause
 from heliostat.kube.jsontree import JsonObject
 

@@ -11,37 +11,30 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from heliostat.embedded.kinds import small_defaults as small
-from heliostat.embedded.kinds import starts
-from heliostat.embedded.kinds import workload_defaults as workloads
-from heliostat.embedded.kinds.claim_validation import changed_claim_causes, new_claim_causes
 from heliostat.embedded.kinds.data_validation import (
     changed_config_map_causes,
     changed_secret_causes,
     config_map_causes,
     secret_causes,
 )
-from heliostat.embedded.kinds.endpoint_validation import (
+from heliostat.embedded.kinds.event_validation import changed_event_causes, event_causes
+from heliostat.embedded.kinds.network.endpoint_validation import (
     changed_endpoint_slice_causes,
     endpoint_slice_causes,
     endpoints_causes,
 )
-from heliostat.embedded.kinds.event_validation import changed_event_causes, event_causes
-from heliostat.embedded.kinds.ingress_validation import ingress_causes, ingress_class_causes, new_ingress_causes
-from heliostat.embedded.kinds.job_validation import (
-    changed_cron_job_causes,
-    changed_job_causes,
-    new_cron_job_causes,
-    new_job_causes,
-)
-from heliostat.embedded.kinds.limit_range_validation import limit_range_causes
-from heliostat.embedded.kinds.network_policy_validation import network_policy_causes
-from heliostat.embedded.kinds.pod_defaults import fill_pod
-from heliostat.embedded.kinds.pod_validation import (
+from heliostat.embedded.kinds.network.ingress_validation import ingress_causes, ingress_class_causes, new_ingress_causes
+from heliostat.embedded.kinds.network.network_policy_validation import network_policy_causes
+from heliostat.embedded.kinds.network.service_defaults import fill_service
+from heliostat.embedded.kinds.network.service_validation import changed_service_causes, new_service_causes
+from heliostat.embedded.kinds.pods.pod_defaults import fill_pod
+from heliostat.embedded.kinds.pods.pod_validation import (
     changed_pod_causes,
     new_pod_causes,
     pod_status_causes,
     template_causes,
 )
+from heliostat.embedded.kinds.quotas.limit_range_validation import limit_range_causes
 from heliostat.embedded.kinds.rbac_validation import (
     cluster_role_binding_causes,
     cluster_role_causes,
@@ -49,8 +42,6 @@ from heliostat.embedded.kinds.rbac_validation import (
     role_causes,
     same_role_causes,
 )
-from heliostat.embedded.kinds.service_defaults import fill_service
-from heliostat.embedded.kinds.service_validation import changed_service_causes, new_service_causes
 from heliostat.embedded.kinds.small_validation import (
     autoscaler_causes,
     changed_node_causes,
@@ -69,8 +60,17 @@ from heliostat.embedded.kinds.status_validation import (
     replicas_status_causes,
     service_status_causes,
 )
-from heliostat.embedded.kinds.storage_class_validation import changed_storage_class_causes, storage_class_causes
-from heliostat.embedded.kinds.workload_validation import (
+from heliostat.embedded.kinds.volumes.claim_validation import changed_claim_causes, new_claim_causes
+from heliostat.embedded.kinds.volumes.storage_class_validation import changed_storage_class_causes, storage_class_causes
+from heliostat.embedded.kinds.workloads import starts
+from heliostat.embedded.kinds.workloads import workload_defaults as workloads
+from heliostat.embedded.kinds.workloads.job_validation import (
+    changed_cron_job_causes,
+    changed_job_causes,
+    new_cron_job_causes,
+    new_job_causes,
+)
+from heliostat.embedded.kinds.workloads.workload_validation import (
     changed_daemon_set_causes,
     changed_deployment_causes,
     changed_replica_set_causes,

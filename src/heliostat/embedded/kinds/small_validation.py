@@ -2,8 +2,11 @@
 
 from collections.abc import Iterator
 
-from heliostat.embedded.kinds.address_rules import range_causes, read_range
-from heliostat.embedded.kinds.causes import (
+from heliostat.embedded.kinds.object_metadata import finalizer_name_causes
+from heliostat.embedded.kinds.pods.scheduling_validation import EFFECTS
+from heliostat.embedded.kinds.quotas.priorities import HIGHEST_USER_PRIORITY, SYSTEM_CLASSES, SYSTEM_PREFIX
+from heliostat.embedded.kinds.rules.address_rules import range_causes, read_range
+from heliostat.embedded.kinds.rules.causes import (
     changed,
     duplicate,
     each_invalid,
@@ -13,14 +16,11 @@ from heliostat.embedded.kinds.causes import (
     not_supported,
     required,
 )
-from heliostat.embedded.kinds.label_rules import selector_causes
-from heliostat.embedded.kinds.name_rules import label_key_problems, label_value_problems
-from heliostat.embedded.kinds.object_metadata import finalizer_name_causes
-from heliostat.embedded.kinds.priorities import HIGHEST_USER_PRIORITY, SYSTEM_CLASSES, SYSTEM_PREFIX
-from heliostat.embedded.kinds.resource_rules import QUOTA_RESOURCES, amount_causes, quota_resource_causes
-from heliostat.embedded.kinds.rollout_validation import amount_or_percent_causes, at_most_all_causes
-from heliostat.embedded.kinds.scheduling_validation import EFFECTS
-from heliostat.embedded.kinds.text_rules import path_segment_problems
+from heliostat.embedded.kinds.rules.label_rules import selector_causes
+from heliostat.embedded.kinds.rules.name_rules import label_key_problems, label_value_problems
+from heliostat.embedded.kinds.rules.resource_rules import QUOTA_RESOURCES, amount_causes, quota_resource_causes
+from heliostat.embedded.kinds.rules.text_rules import path_segment_problems
+from heliostat.embedded.kinds.workloads.rollout_validation import amount_or_percent_causes, at_most_all_causes
 from heliostat.embedded.refusals import Cause
 from heliostat.kube.jsontree import JsonObject
 

@@ -2,9 +2,16 @@
 
 from collections.abc import Iterator
 
-from heliostat.embedded.kinds.address_rules import ip_causes
-from heliostat.embedded.kinds.causes import each_invalid, forbidden, invalid, invalid_without_value, negative, required
-from heliostat.embedded.kinds.name_rules import dns1123_subdomain_problems
+from heliostat.embedded.kinds.rules.address_rules import ip_causes
+from heliostat.embedded.kinds.rules.causes import (
+    each_invalid,
+    forbidden,
+    invalid,
+    invalid_without_value,
+    negative,
+    required,
+)
+from heliostat.embedded.kinds.rules.name_rules import dns1123_subdomain_problems
 from heliostat.embedded.refusals import Cause
 from heliostat.kube.jsontree import JsonObject
 

@@ -9,16 +9,18 @@ from typing import Any
 
 from msgspec import Struct
 
-from heliostat.embedded.node import lifecycle, plain_pods
+from heliostat.embedded.node import lifecycle
 from heliostat.embedded.node.attendance import Attendance
-from heliostat.embedded.node.image_pulls import ImagePulls
-from heliostat.embedded.node.image_versions import judge_versions
-from heliostat.embedded.node.image_waits import hold_back
+from heliostat.embedded.node.imaging.image_pulls import ImagePulls
+from heliostat.embedded.node.imaging.image_versions import judge_versions
+from heliostat.embedded.node.imaging.image_waits import hold_back
+from heliostat.embedded.node.isolating import plain_pods
 from heliostat.embedded.node.lifecycle import Decision, Dismantle, Release, Situation, Step, Stop
 from heliostat.embedded.node.own_pods import OwnPods
 from heliostat.embedded.node.pods import POD, NodePod
 from heliostat.embedded.node.statuses import Place, Trouble, build_status
 from heliostat.embedded.node.step_reports import build_failure_events, build_news, build_report, find_troubles
+from heliostat.embedded.node.storage_watch import read_eviction
 from heliostat.embedded.node.workbench import Workbench
 from heliostat.kube.objects import Key
 from heliostat.kube.plan import Delete, Effect, Event, JsonObject, Plan, Ref, Stage, WriteStatus
@@ -120,6 +122,7 @@ class PodAgent:
             was_prepared=self._bench.has_been(uid),
             health=self._attendance.health(pod, runs),
             earlier=self._bench.earlier_runs(uid),
+            evicted=read_eviction(self._bench.place(uid)),
             now=now,
         )
 

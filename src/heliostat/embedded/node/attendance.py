@@ -8,13 +8,13 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from heliostat.embedded.node import node_events
-from heliostat.embedded.node.hooks import HookError, PostStartHooks, run_hook
-from heliostat.embedded.node.http_get import Connect
+from heliostat.embedded.node.isolating.sandbox import Sandbox
 from heliostat.embedded.node.lifecycle import Health
 from heliostat.embedded.node.pods import NodePod
-from heliostat.embedded.node.probe_checks import Target
-from heliostat.embedded.node.probe_runner import Listeners, ProbeRunner
-from heliostat.embedded.node.sandbox import Sandbox
+from heliostat.embedded.node.probing.hooks import HookError, PostStartHooks, run_hook
+from heliostat.embedded.node.probing.http_get import Connect
+from heliostat.embedded.node.probing.probe_checks import Target
+from heliostat.embedded.node.probing.probe_runner import Listeners, ProbeRunner
 from heliostat.embedded.node.shim.journal import Run
 from heliostat.embedded.node.stopping import Hook, Stopping
 

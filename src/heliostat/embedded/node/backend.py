@@ -11,17 +11,27 @@ import ssl
 import time
 
 from heliostat.embedded.node.commands import attach_to, run_command
-from heliostat.embedded.node.http_exchange import NoHttpError, build_own_root, exchange
-from heliostat.embedded.node.log_files import LogChunks, LogFiles
-from heliostat.embedded.node.log_lines import LogWriter, build_wanted
+from heliostat.embedded.node.isolating.sandbox import Sandbox
+from heliostat.embedded.node.logs.log_files import LogChunks, LogFiles
+from heliostat.embedded.node.logs.log_lines import LogWriter, build_wanted
 from heliostat.embedded.node.network.pod_network import PodNetwork
-from heliostat.embedded.node.sandbox import Sandbox
+from heliostat.embedded.node.probing.http_exchange import NoHttpError, build_own_root, exchange
 from heliostat.embedded.node.shim.journal import Run
+from heliostat.embedded.node.usage import UsageMeter, build_summary
 from heliostat.embedded.node.workbench import Workbench
 from heliostat.embedded.refusals import RefusedError, bad_request
 from heliostat.embedded.server.messages import Answer, GoneError, Request, Response, Stream
-from heliostat.embedded.server.node_backend import Duplex, Execution, Failed, LogOptions, Outcome, Proxied, Terminal
-from heliostat.kube.jsontree import JsonObject
+from heliostat.embedded.server.nodes.node_backend import (
+    SUMMARY,
+    Duplex,
+    Execution,
+    Failed,
+    LogOptions,
+    Outcome,
+    Proxied,
+    Terminal,
+)
+from heliostat.kube.jsontree import JsonObject, encode_json
 
 DIAL_SECONDS = 30.0
 _CHUNK = 64 * 1024
@@ -37,6 +47,7 @@ class LocalBackend:
     def __init__(self, bench: Workbench, network: PodNetwork) -> None:
         self._bench = bench
         self._network = network
+        self._usage = UsageMeter(bench)
 
     async def is_reachable(self) -> bool:
         return True
@@ -96,9 +107,11 @@ class LocalBackend:
             raise
 
     async def proxy_node(self, node: JsonObject, path: str, request: Request) -> Answer:  # noqa: ARG002
-        """Of what a kubelet serves, only whether it is well."""
+        """Of what a kubelet serves, only whether it is well and what its Pods use."""
         if path == "healthz":
             return Response(200, b"ok", _PLAIN)
+        if path == SUMMARY:
+            return Response(200, encode_json(build_summary(await self._usage.measure())))
         return Response(404, b"404 page not found\n", _PLAIN)
 
     def _runs(self, pod: JsonObject, container: str) -> list[Run]:

@@ -10,8 +10,10 @@ import msgspec
 from msgspec import Struct
 
 from heliostat.embedded.node.network.directory import Directory, Endpoint, KnownService, ServicePort
-from heliostat.embedded.node.network.dns_server import PORT as DNS_PORT
-from heliostat.embedded.node.network.dns_server import DnsServer, host_resolvers
+from heliostat.embedded.node.network.dns_server import DnsServer
+from heliostat.embedded.node.network.dns_upstream import PORT as DNS_PORT
+from heliostat.embedded.node.network.dns_upstream import host_resolvers
+from heliostat.embedded.node.network.dns_zone import Zone
 from heliostat.embedded.node.network.service_proxy import ServiceProxy
 from heliostat.embedded.node.network.wiring import Wiring
 from heliostat.embedded.node.node_facts import NodeFacts
@@ -43,6 +45,7 @@ class NodeService(Object, frozen=True, gc=False):
 class _Conditions(Struct, frozen=True, gc=False):
     ready: bool | None = None
     serving: bool | None = None
+    terminating: bool | None = None
 
 
 class _Endpoint(Struct, frozen=True, gc=False):
@@ -103,7 +106,8 @@ class ClusterNetwork:
         address, wiring = self._facts.dns_address, self._wiring
         datagrams = await wiring.listen(address, DNS_PORT, socket.SOCK_DGRAM)
         listener = await wiring.listen(address, DNS_PORT)
-        server = DnsServer(self.directory, self._facts.domain, host_resolvers())
+        zone = Zone(self.directory, self._facts.domain, (wiring.networks.pods, wiring.networks.services))
+        server = DnsServer(zone, host_resolvers(), lambda error: self._on_problem("the cluster's DNS server", error))
         with datagrams, listener:
             try:
                 async with asyncio.TaskGroup() as group:
@@ -134,16 +138,22 @@ class ClusterNetwork:
         self.directory.put_endpoints("default", "kubernetes", "", [Endpoint(address=IPv4Address(host), ports=ports)])
 
     def _slice_changed(self, before: NodeSlice | None, after: NodeSlice | None) -> None:
-        item = after or before
-        service = item.metadata.labels.get(_SERVICE_OF_SLICE, "") if item is not None else ""
-        if item is None or not service or (item.metadata.namespace, service) == ("default", "kubernetes"):
-            return
-        where = (item.metadata.namespace, service, item.metadata.name)
-        if after is None or after.address_type != "IPv4":
-            self.directory.drop_endpoints(*where)
-        else:
-            self.directory.put_endpoints(*where, _endpoints(after))
+        """The label says whose endpoints they are, and may change: those of the former service go."""
+        former, now = _place_of(before), _place_of(after)
+        if former is not None and former != now:
+            self.directory.drop_endpoints(*former)
+        if after is not None and now is not None:
+            self.directory.put_endpoints(*now, _endpoints(after))
         self._changed.set()
+
+
+def _place_of(item: NodeSlice | None) -> tuple[str, str, str] | None:
+    """Service and slice that a directory knows the endpoints by; the API server's own are not told by slices."""
+    if item is None or item.address_type != "IPv4":
+        return None
+    namespace, service = item.metadata.namespace, item.metadata.labels.get(_SERVICE_OF_SLICE, "")
+    is_known = bool(service) and (namespace, service) != ("default", "kubernetes")
+    return (namespace, service, item.metadata.name) if is_known else None
 
 
 def _known(service: NodeService) -> KnownService:
@@ -167,12 +177,18 @@ def _endpoints(item: NodeSlice) -> list[Endpoint]:
             address=IPv4Address(address),
             hostname=endpoint.hostname or "",
             is_ready=endpoint.conditions.ready is not False,
-            is_serving=endpoint.conditions.serving is not False,
+            is_serving=_is_serving(endpoint.conditions),
+            is_terminating=endpoint.conditions.terminating is True,
             ports=ports,
         )
         for endpoint in item.endpoints or ()
         for address in endpoint.addresses
     ]
+
+
+def _is_serving(conditions: _Conditions) -> bool:
+    """Where it is not told, it is as with being ready."""
+    return conditions.ready is not False if conditions.serving is None else conditions.serving
 
 
 def _variables_of(service: KnownService) -> dict[str, Any]:

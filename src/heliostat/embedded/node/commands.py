@@ -8,15 +8,16 @@ back for as long as it likes, but a container only for a while.
 import asyncio
 import contextlib
 import os
-from collections.abc import Awaitable, Callable, Coroutine
+import socket
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any
 
 from msgspec import Struct
 
-from heliostat.embedded.node.descriptors import Descriptor
-from heliostat.embedded.node.sandbox import Executed, Sandbox, SandboxError
+from heliostat.embedded.node.isolating.descriptors import Descriptor, receive_descriptor
+from heliostat.embedded.node.isolating.sandbox import Executed, Sandbox, SandboxError
 from heliostat.embedded.node.shim.container import set_window
-from heliostat.embedded.server.node_backend import Execution, Exited, Failed, Outcome, Terminal, TerminalSize
+from heliostat.embedded.server.nodes.node_backend import Execution, Exited, Failed, Outcome, Terminal, TerminalSize
 
 SLOW_SECONDS = 30.0  # that a container waits for who is attached to it
 _TERMINAL_TYPE = {"TERM": "xterm"}
@@ -41,7 +42,40 @@ class _Streams(Struct, frozen=True, kw_only=True):
 
 
 async def run_command(sandbox: Sandbox, id_: str, execution: Execution, terminal: Terminal) -> Outcome:
-    streams = _open_terminal() if execution.tty else _open_pipes(has_stdin=execution.stdin)
+    if execution.tty:
+        return await _run_on_terminal(sandbox, id_, execution, terminal)
+    streams = _open_pipes(has_stdin=execution.stdin)
+    executing = asyncio.create_task(_execute(sandbox, id_, execution, streams.theirs))
+    return await _pass_on(executing, streams, execution, terminal)
+
+
+async def _run_on_terminal(sandbox: Sandbox, id_: str, execution: Execution, terminal: Terminal) -> Outcome:
+    """The terminal is one of the container's own, which it opens for itself and hands out over a socket: there it has a
+    name that programs find (``tty``, tmux), which one of the host's would not."""
+    ours, theirs = socket.socketpair()
+    ours.setblocking(False)
+    with ours, theirs:
+        executing = asyncio.create_task(
+            _execute(sandbox, id_, execution, dict.fromkeys(("stdin", "stdout", "stderr"), theirs.fileno()))
+        )
+        handed_out = asyncio.create_task(receive_descriptor(ours))
+        try:
+            await asyncio.wait((executing, handed_out), return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:
+            await _end_tasks(executing, handed_out)
+            raise
+        if not handed_out.done():
+            await _end_tasks(handed_out)
+            return _outcome_of(await executing)
+    opened = Descriptor(handed_out.result())
+    streams = _Streams(stdin=opened, outputs={"stdout": opened}, theirs={})
+    return await _pass_on(executing, streams, execution, terminal)
+
+
+async def _pass_on(
+    executing: "asyncio.Task[Executed]", streams: _Streams, execution: Execution, terminal: Terminal
+) -> Outcome:
+    """Between the command and the client, until the command is over."""
     helpers: list[Coroutine[Any, Any, None]] = []
     if execution.stdin and streams.stdin is not None:
         helpers.append(_feed(terminal, streams.stdin, closes=not execution.tty))
@@ -52,13 +86,24 @@ async def run_command(sandbox: Sandbox, id_: str, execution: Execution, terminal
             helping = [group.create_task(helper) for helper in helpers]
             for name, output in streams.outputs.items():
                 group.create_task(_copy(output, _writer(terminal, name)))
-            executed = await _execute(sandbox, id_, execution, streams)
+            executed = await executing
             _cancel(helping)
             for output in streams.outputs.values():
                 output.end_when_empty()
     finally:
+        await _end_tasks(executing)
         streams.close()
+    return _outcome_of(executed)
+
+
+def _outcome_of(executed: Executed) -> Outcome:
     return Failed(executed.why) if executed.why else Exited(executed.exit_code)
+
+
+async def _end_tasks(*tasks: "asyncio.Task[Any]") -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def attach_to(
@@ -99,8 +144,8 @@ async def _converse(sandbox: Sandbox, id_: str, streams: _Streams, terminal: Ter
     return outcome
 
 
-async def _execute(sandbox: Sandbox, id_: str, execution: Execution, streams: _Streams) -> Executed:
-    theirs = (streams.theirs["stdin"], streams.theirs["stdout"], streams.theirs["stderr"])
+async def _execute(sandbox: Sandbox, id_: str, execution: Execution, streams: Mapping[str, int]) -> Executed:
+    theirs = (streams["stdin"], streams["stdout"], streams["stderr"])
     environment = _TERMINAL_TYPE if execution.tty else {}
     try:
         return await sandbox.execute(
@@ -123,14 +168,6 @@ def _open_pipes(*, has_stdin: bool) -> _Streams:
         stdin=stdin,
         outputs={"stdout": Descriptor(out), "stderr": Descriptor(error)},
         theirs={"stdin": stdin_end, "stdout": out_end, "stderr": error_end},
-    )
-
-
-def _open_terminal() -> _Streams:
-    ours, theirs = os.openpty()
-    terminal = Descriptor(ours)
-    return _Streams(
-        stdin=terminal, outputs={"stdout": terminal}, theirs=dict.fromkeys(("stdin", "stdout", "stderr"), theirs)
     )
 
 

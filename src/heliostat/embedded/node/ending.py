@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from heliostat.embedded.node.cgroups import find_cgroups, remove_groups
+from heliostat.embedded.node.isolating.cgroups import find_cgroups, remove_groups
+from heliostat.embedded.node.isolating.plain_pods import remove_temporary
+from heliostat.embedded.node.isolating.sandbox import find_sandbox, note_death
 from heliostat.embedded.node.network.holder import find_holder
-from heliostat.embedded.node.plain_pods import remove_temporary
-from heliostat.embedded.node.sandbox import find_sandbox, note_death, past_runs
 
 
 async def end_all_pods(directory: Path) -> int:
@@ -34,5 +34,5 @@ async def _end_groups(places: list[Path]) -> None:
         return
     for place in places:
         note_death(place)
-        await remove_groups(groups, past_runs(place))
+        await remove_groups(groups, place.name)
     groups.leave()

@@ -22,6 +22,7 @@ from heliostat.embedded.node.restarts import backoff_left, may_restart
 from heliostat.embedded.node.shim.journal import Run
 from heliostat.kube.timestamps import parse_timestamp
 
+_EVICTION_SECONDS: Final = 1.0  # of grace, as kubelets give
 _LOOK_AGAIN_SECONDS: Final = 1.0  # at what should have ended by now
 
 
@@ -77,6 +78,7 @@ class Situation(Struct, frozen=True, kw_only=True):
     was_prepared: bool  # there was one at some time
     health: Mapping[str, Health]  # by the id of a run; one without probes is not in it
     earlier: frozenset[str] = frozenset()  # the ids of runs in sandboxes that were there before this one
+    evicted: str = ""  # why; empty: it is not
     now: float
 
 
@@ -119,6 +121,8 @@ def decide(situation: Situation) -> Decision:
         return _decide_end(situation, _deletion_deadline(pod, situation.now), may_release=True)
     if pod.status.phase in ("Succeeded", "Failed") or is_over(situation) or is_expired(situation):
         return _decide_end(situation, situation.now + pod.spec.termination_grace_period_seconds, may_release=False)
+    if situation.evicted:
+        return _decide_end(situation, situation.now + _EVICTION_SECONDS, may_release=False)
     if not situation.has_sandbox:
         return Decision((Prepare(),), _until_expiry(situation))
     return _decide_living(situation)

@@ -1,6 +1,6 @@
 """The events that a node tells about its Pods, in the kubelet's reasons and words. Pure."""
 
-from heliostat.embedded.node.probes import ProbeKind, Verdict
+from heliostat.embedded.node.probing.probes import ProbeKind, Verdict
 from heliostat.kube.plan import Event
 
 _MOST_NOTE = 1024

@@ -26,11 +26,19 @@ class VolumeMount(Struct, frozen=True, gc=False, rename="camel"):
     sub_path_expr: str = ""
 
 
+class Capabilities(Struct, frozen=True, gc=False):
+    add: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
+
+
 class SecurityContext(Struct, frozen=True, gc=False, rename="camel"):
     run_as_user: int | None = None
     run_as_group: int | None = None
     privileged: bool = False
     read_only_root_filesystem: bool = False
+    run_as_non_root: bool | None = None
+    allow_privilege_escalation: bool | None = None
+    capabilities: Capabilities = Capabilities()
     supplemental_groups: tuple[int, ...] = ()
     fs_group: int | None = None
 

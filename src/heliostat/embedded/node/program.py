@@ -23,10 +23,10 @@ from heliostat.embedded.node.agent import STEP, PodAgent, step_order
 from heliostat.embedded.node.attendance import Attendance
 from heliostat.embedded.node.backend import LocalBackend
 from heliostat.embedded.node.cluster_network import ClusterNetwork
-from heliostat.embedded.node.image_pulls import ImagePulls
+from heliostat.embedded.node.imaging.image_pulls import ImagePulls
+from heliostat.embedded.node.isolating.memory_watch import MemoryWatch
 from heliostat.embedded.node.lifecycle import Dismantle, Prepare, Pull, Release, Start, Stop, run_id
-from heliostat.embedded.node.link_server import LinkServer
-from heliostat.embedded.node.memory_watch import MemoryWatch
+from heliostat.embedded.node.linking.link_server import LinkServer
 from heliostat.embedded.node.network.namespaces import NamespaceVisitor
 from heliostat.embedded.node.network.outbound import CONDITION as OUTBOUND
 from heliostat.embedded.node.network.outbound import Outbound, judge_failure
@@ -36,10 +36,11 @@ from heliostat.embedded.node.network.wiring import Networks, Wiring, open_wiring
 from heliostat.embedded.node.node_facts import NodeFacts
 from heliostat.embedded.node.own_pods import OwnPods
 from heliostat.embedded.node.pods import POD
-from heliostat.embedded.node.probe_runner import Listeners
-from heliostat.embedded.node.references import RecentSources
+from heliostat.embedded.node.probing.probe_runner import Listeners
 from heliostat.embedded.node.step_reports import build_start_events
-from heliostat.embedded.node.volume_upkeep import VolumeUpkeep
+from heliostat.embedded.node.storage.references import RecentSources
+from heliostat.embedded.node.storage.volume_upkeep import VolumeUpkeep
+from heliostat.embedded.node.storage_watch import StorageWatch, build_event
 from heliostat.embedded.node.workbench import Workbench
 from heliostat.kube.plan import Effect, Event
 from heliostat.kube.resource_types import ResourceTypes
@@ -112,7 +113,8 @@ class LocalNode:
         self.host.add(agent, after=agent.after)
         self.host.effects[STEP] = self._carry_out
         upkeep = VolumeUpkeep(self._pods, bench.sandbox, bench.fill_volumes, self._program.client)
-        self.host.beside += [self._remove_leftovers, bench.history.run, upkeep.run]
+        storage = StorageWatch(self._pods, bench.place, lambda uid, why: self._tell(uid, build_event(why)))
+        self.host.beside += [self._remove_leftovers, bench.history.run, upkeep.run, storage.run]
         if not bench.keeps_limits:
             self.host.beside.append(MemoryWatch(self._pods, bench.pid, self._tell).run)
         if options.socket is not None:
@@ -137,12 +139,15 @@ class LocalNode:
         self.host.beside += [cluster.run, await self._open_way_out(wiring)]
         return wiring
 
+    def _outbound_failed(self, error: OSError) -> None:
+        self._on_problem("the way out of the Pods' network", error)
+
     async def _open_way_out(self, wiring: Wiring) -> Callable[[], Coroutine[Any, Any, None]]:
         """Before the nodes are registered, so that their condition says what is."""
-        way_out = Outbound(wiring, self._options.facts.outbound_ports)
+        way_out = Outbound(wiring, self._options.facts.outbound_ports, on_problem=self._outbound_failed)
         error = await way_out.open()
         if error is not None:
-            self._on_problem("the way out of the Pods' network", error)
+            self._outbound_failed(error)
             self._machines = tuple(
                 structs.replace(machine, conditions={**machine.conditions, OUTBOUND: judge_failure(error)})
                 for machine in self._machines

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from heliostat.embedded.node.sandbox import Sandbox
+from heliostat.embedded.node.isolating.sandbox import Sandbox
 
 MOST_OUTPUT = 10 * 1024
 _CHUNK = 64 * 1024

@@ -70,6 +70,8 @@ def _explanation(situation: Situation, phase: str) -> JsonObject:
     pod = situation.pod
     if phase == "Failed" and lifecycle.is_expired(situation):
         return {"reason": "DeadlineExceeded", "message": _EXPIRED}
+    if phase == "Failed" and situation.evicted and not pod.status.reason:
+        return {"reason": "Evicted", "message": situation.evicted}
     kept = {"reason": pod.status.reason, "message": pod.status.message}
     return {name: text for name, text in kept.items() if text}
 
@@ -78,7 +80,7 @@ def decide_phase(situation: Situation) -> str:
     pod = situation.pod
     if pod.status.phase in ("Succeeded", "Failed"):
         return pod.status.phase
-    if lifecycle.is_expired(situation):
+    if lifecycle.is_expired(situation) or situation.evicted:
         return "Failed" if not _has_running(situation) else _phase_of_living(situation)
     if lifecycle.is_over(situation) and not _has_running(situation):
         if lifecycle.failed_init(situation) is not None:

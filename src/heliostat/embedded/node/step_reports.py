@@ -5,11 +5,11 @@ from typing import Any
 
 from heliostat.embedded.node import node_events
 from heliostat.embedded.node.environment import MissingReferenceError
-from heliostat.embedded.node.images import UnknownImageError
+from heliostat.embedded.node.imaging.images import UnknownImageError
+from heliostat.embedded.node.isolating.sandbox import SandboxError
 from heliostat.embedded.node.lifecycle import Dismantle, Prepare, Pull, Release, Situation, Start, Step, Stop
 from heliostat.embedded.node.network.addresses import AddressesExhaustedError
 from heliostat.embedded.node.pods import Container
-from heliostat.embedded.node.sandbox import SandboxError
 from heliostat.embedded.node.statuses import Trouble
 from heliostat.kube.plan import SILENT, Effect, Event, JsonObject, Report
 from heliostat.runtime.outcome import Failure, Outcome

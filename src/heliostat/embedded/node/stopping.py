@@ -10,7 +10,7 @@ import signal
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
-from heliostat.embedded.node.sandbox import Sandbox, SandboxError
+from heliostat.embedded.node.isolating.sandbox import Sandbox, SandboxError
 
 Hook: TypeAlias = Callable[[float], Awaitable[None]]  # hears how many seconds it has
 

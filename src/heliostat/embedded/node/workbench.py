@@ -11,25 +11,26 @@ import contextlib
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from heliostat.embedded.node import lifecycle, orders, plain_pods
-from heliostat.embedded.node.cgroups import Group, find_cgroups, remove_groups
+from heliostat.embedded.node import lifecycle, orders
+from heliostat.embedded.node.dead_layers import DeadLayers
 from heliostat.embedded.node.environment import Surroundings
-from heliostat.embedded.node.history import History
-from heliostat.embedded.node.limits import build_limits, build_limits_of_all
+from heliostat.embedded.node.imaging.stand_ins import write_stand_ins
+from heliostat.embedded.node.isolating import plain_pods
+from heliostat.embedded.node.isolating.pod_groups import PodGroups
+from heliostat.embedded.node.isolating.sandbox import Sandbox, find_sandbox, note_death, past_runs
+from heliostat.embedded.node.isolating.shim_template import ShimTemplate
+from heliostat.embedded.node.logs.history import History
 from heliostat.embedded.node.name_files import write_name_files
 from heliostat.embedded.node.network.pod_network import PodNetwork
 from heliostat.embedded.node.node_facts import NodeFacts
 from heliostat.embedded.node.orders import Wish
 from heliostat.embedded.node.pod_addresses import PodAddresses
-from heliostat.embedded.node.pod_files import write_volumes
 from heliostat.embedded.node.pod_record import build_record, write_record
-from heliostat.embedded.node.pods import Container, NodePod
-from heliostat.embedded.node.sandbox import Sandbox, find_sandbox, note_death, past_runs
+from heliostat.embedded.node.pods import NodePod
 from heliostat.embedded.node.shim.journal import Run
-from heliostat.embedded.node.shim_template import ShimTemplate
-from heliostat.embedded.node.stand_ins import write_stand_ins
+from heliostat.embedded.node.storage.pod_files import write_volumes
+from heliostat.embedded.node.storage.volumes import Sources, Volume, build_volumes
 from heliostat.embedded.node.termination import FALLBACK, read_end_of_log, read_message_file
-from heliostat.embedded.node.volumes import Sources, Volume, build_volumes
 
 _EARLIER = "earlier-runs"
 
@@ -43,14 +44,15 @@ class Workbench:
         self.history = History(directory.parent)
         self._directory = directory
         self._stand_ins = directory.parent / "programs"
-        self._cgroups = find_cgroups(of_all=build_limits_of_all(facts.allocatable))
+        self._groups = PodGroups(is_strict=facts.has_strict_cpu)
         self._network = network
         self._on_change = on_change
         self._sandboxes: dict[str, Sandbox] = {}
         self._watching: dict[str, asyncio.Task[None]] = {}
         self._addresses = PodAddresses(network.pool)
         self._earlier: dict[str, frozenset[str]] = {}  # ids of runs, as the files have them
-        self._template = ShimTemplate()
+        self._dead_layers = DeadLayers()
+        self._template = ShimTemplate(place=self._groups.place_shims)
 
     # what there is
 
@@ -83,8 +85,7 @@ class Workbench:
 
     @property
     def keeps_limits(self) -> bool:
-        """Whether this machine lets us limit what containers use."""
-        return self._cgroups is not None
+        return self._groups.keeps_limits
 
     def has_been(self, uid: str) -> bool:
         return self.place(uid).exists()
@@ -94,6 +95,10 @@ class Workbench:
         sandbox = self._sandboxes.get(uid)
         runs = sandbox.runs() if sandbox is not None else past_runs(self.place(uid))
         return sorted(runs.values(), key=lambda run: (run.started_at, run.id))
+
+    def sandboxes(self) -> dict[str, Sandbox]:
+        """Of all Pods that have one, by their UIDs."""
+        return dict(self._sandboxes)
 
     def earlier_runs(self, uid: str) -> frozenset[str]:
         """The ids of those that were over before this sandbox was made."""
@@ -151,10 +156,14 @@ class Workbench:
             place=self.place(uid),
             stand_ins=self._stand_ins,
         )
-        order = orders.make_order(wish, self.facts, self._limit(wish.container, wish.id))
-        if self.facts.plain_because:
-            order = plain_pods.build_plain_order(order, wish.container, wish.place, self._stand_ins)
-        await self._sandboxes[uid].start(order)
+        order = self._groups.bound(orders.make_order(wish, self.facts), wish.container)
+        try:
+            if self.facts.plain_because:
+                order = plain_pods.build_plain_order(order, wish.container, wish.place, self._stand_ins)
+            await self._sandboxes[uid].start(order)
+        except BaseException:
+            self._groups.collect(order.id)  # stays while somebody is in it
+            raise
 
     async def dismantle(self, uid: str) -> None:
         sandbox = self._sandboxes.pop(uid, None)
@@ -170,14 +179,14 @@ class Workbench:
         note_death(self.place(uid))
         plain_pods.remove_temporary(self.place(uid))
         self._collect(uid)
-        if self._cgroups is not None:
-            await remove_groups(self._cgroups, past_runs(self.place(uid)))
+        await self._groups.remove_all(uid)
         self._addresses.take_back(self.place(uid))
         self._on_change(uid)
 
     async def release(self, uid: str) -> None:
         """Nothing of the Pod stays but its history."""
         await self.dismantle(uid)
+        await self._groups.remove_all(uid)  # also of one whose shim had died
         self._addresses.take_back(self.place(uid))
         self._earlier.pop(uid, None)
         await self.history.keep(self.place(uid))
@@ -191,6 +200,7 @@ class Workbench:
             await sandbox.close()
         self._sandboxes.clear()
         await self._template.close()
+        await self._dead_layers.close()
 
     # how
 
@@ -204,12 +214,12 @@ class Workbench:
         self._on_change(uid)
 
     def _collect(self, uid: str) -> None:
-        """The control groups of what is over, and what they tell."""
-        for run in self.runs(uid) if self._cgroups is not None else ():
-            if run.is_over and self._cgroups is not None:
-                if self._cgroups.was_killed_for_memory(run.id):
-                    self._memory_mark(uid, run).touch()
-                self._cgroups.remove(run.id)
+        """What is over: its control groups and what they tell, and what earlier runs have written."""
+        runs = self.runs(uid)
+        for run in runs if self.keeps_limits else ():
+            if run.is_over and self._groups.collect(run.id):
+                self._memory_mark(uid, run).touch()
+        self._dead_layers.prune(self.place(uid) / "containers", runs)
 
     def _memory_mark(self, uid: str, run: Run) -> Path:
         return self.place(uid) / "containers" / run.id / "killed-for-memory"
@@ -238,9 +248,3 @@ class Workbench:
             node_allocatable=self.facts.allocatable,
             service_variables=services or {},
         )
-
-    def _limit(self, container: Container, id_: str) -> Group:
-        limits = build_limits(container, is_strict=self.facts.has_strict_cpu)
-        if self._cgroups is None or limits.is_empty:
-            return Group((), ())
-        return self._cgroups.make(id_, limits)

@@ -11,23 +11,25 @@ import msgspec
 from heliostat.embedded.access.token_requests import Issuer
 from heliostat.embedded.access.users import MASTERS, User
 from heliostat.embedded.kinds.first_objects import build_first_objects
-from heliostat.embedded.server.admission import Admission
-from heliostat.embedded.server.definitions import CRDS, Definitions
-from heliostat.embedded.server.evictions import Evictions
-from heliostat.embedded.server.field_tracking import FieldTracking
+from heliostat.embedded.server.admission.kind_admission import AdmissionOptions, KindAdmission
+from heliostat.embedded.server.admission.review import Admission
+from heliostat.embedded.server.changes.evictions import Evictions
+from heliostat.embedded.server.changes.field_tracking import FieldTracking
+from heliostat.embedded.server.changes.pod_bindings import PodBindings
+from heliostat.embedded.server.changes.subresources import Subresources
+from heliostat.embedded.server.changes.writes import Writer
+from heliostat.embedded.server.changes.writing import AfterWrite, Guard, WriteOptions, WriteParts
+from heliostat.embedded.server.custom.definitions import CRDS, Definitions
+from heliostat.embedded.server.describing.review_answers import ReviewAnswers
+from heliostat.embedded.server.describing.server_paths import ServerPaths
+from heliostat.embedded.server.documents.object_reader import ObjectReader
 from heliostat.embedded.server.handler import ApiHandler, Authorize, PathHandler
-from heliostat.embedded.server.kind_admission import AdmissionOptions, KindAdmission
 from heliostat.embedded.server.messages import Answer, Request
 from heliostat.embedded.server.metadata import Authority
-from heliostat.embedded.server.node_backend import NodeBackend
-from heliostat.embedded.server.object_reader import ObjectReader
+from heliostat.embedded.server.metrics_api import METRICS_GROUP, MetricsApi
+from heliostat.embedded.server.nodes.node_backend import NodeBackend
 from heliostat.embedded.server.registry import Registry
 from heliostat.embedded.server.resources import Resource
-from heliostat.embedded.server.review_answers import ReviewAnswers
-from heliostat.embedded.server.server_paths import ServerPaths
-from heliostat.embedded.server.subresources import Subresources
-from heliostat.embedded.server.writes import Writer
-from heliostat.embedded.server.writing import AfterWrite, Guard, WriteOptions, WriteParts
 from heliostat.embedded.storage.errors import StorageError
 from heliostat.embedded.storage.keys import Key, Scope
 from heliostat.embedded.storage.store import Store
@@ -65,21 +67,25 @@ class ApiCore:
         tracking = FieldTracking(self.registry, authority.now)
         reader = ObjectReader(self.registry.find_kind)
         self.writer = Writer(WriteParts(store, authority, admission, self._written, tracking, reader, guard))
-        paths = ServerPaths(self.registry, {"ping": lambda: "", "storage": self._storage_problem})
+        metrics = MetricsApi(store, self._builtin("pods"), node_backend, authority.now) if node_backend else None
+        checks = {"ping": lambda: "", "storage": self._storage_problem}
+        paths = ServerPaths(self.registry, checks, (METRICS_GROUP,) if metrics is not None else ())
         budgets = self._builtin("poddisruptionbudgets", "policy")
-        evictions = Evictions(store, self.writer, authority, self._builtin("pods"), budgets)
+        pods = self._builtin("pods")
+        evictions = Evictions(store, self.writer, authority, pods, budgets)
+        bindings = PodBindings(self.writer, authority, pods)
         self._handler = ApiHandler(
             store,
             self.registry,
             self.writer,
             authorize,
-            other_paths=(*other_paths, paths.handle),
+            other_paths=(*other_paths, *((metrics.handle,) if metrics is not None else ()), paths.handle),
             reviews=reviews,
             on_bug=on_bug,
             now=authority.now,
             tracking=tracking,
             subresources=Subresources(
-                store, self.writer, evictions, authority.now, backend=node_backend, issuer=token_issuer
+                store, self.writer, evictions, bindings, authority, backend=node_backend, issuer=token_issuer
             ),
         )
         for record in store.page(Scope(CRDS)).records:

@@ -14,9 +14,17 @@ from heliostat.embedded.access.attributes import Attributes
 from heliostat.embedded.access.users import User
 from heliostat.embedded.kinds.deletions import RETURNED_WHEN_DELETED
 from heliostat.embedded.server.builtin_kinds import CREATE_ONLY
-from heliostat.embedded.server.delete_options import read_delete_options
-from heliostat.embedded.server.deletion import deletion_cautions
-from heliostat.embedded.server.deprecations import tell_deprecation
+from heliostat.embedded.server.changes.delete_options import read_delete_options
+from heliostat.embedded.server.changes.deletion import deletion_cautions
+from heliostat.embedded.server.changes.field_tracking import FieldTracking
+from heliostat.embedded.server.changes.patching import Apply, patch_type_of, read_patch, refusal_of_an_apply
+from heliostat.embedded.server.changes.stored_form import deleted_status
+from heliostat.embedded.server.changes.subresources import Subresources
+from heliostat.embedded.server.changes.writes import Writer
+from heliostat.embedded.server.changes.writing import WriteOptions, Written
+from heliostat.embedded.server.describing.deprecations import tell_deprecation
+from heliostat.embedded.server.describing.review_answers import ReviewAnswers
+from heliostat.embedded.server.documents.object_bodies import read_object
 from heliostat.embedded.server.errors import (
     MODIFIED,
     Cause,
@@ -28,27 +36,19 @@ from heliostat.embedded.server.errors import (
     not_found,
     refusal_response,
 )
-from heliostat.embedded.server.field_tracking import FieldTracking
+from heliostat.embedded.server.front.negotiation import PLAIN, Form, read_form
 from heliostat.embedded.server.messages import Answer, Request, Response, Stream
 from heliostat.embedded.server.metadata import check_name_of
-from heliostat.embedded.server.negotiation import PLAIN, Form, read_form
-from heliostat.embedded.server.object_bodies import read_object
 from heliostat.embedded.server.patches.options import manager_causes, manager_of_request
-from heliostat.embedded.server.patching import Apply, patch_type_of, read_patch, refusal_of_an_apply
-from heliostat.embedded.server.reads import as_served, build_list, find_version, list_page
+from heliostat.embedded.server.reading.reads import as_served, build_list, find_version, list_page
+from heliostat.embedded.server.reading.rendering import render, render_refusal, watched_object
+from heliostat.embedded.server.reading.repeated_lists import RepeatedLists
+from heliostat.embedded.server.reading.watching import open_watch
 from heliostat.embedded.server.registry import Registry
-from heliostat.embedded.server.rendering import render, render_refusal, watched_object
-from heliostat.embedded.server.repeated_lists import RepeatedLists
 from heliostat.embedded.server.resources import Resource
-from heliostat.embedded.server.review_answers import ReviewAnswers
 from heliostat.embedded.server.routes import build_attributes, check_route, verb_of
-from heliostat.embedded.server.stored_form import deleted_status
-from heliostat.embedded.server.subresources import Subresources
 from heliostat.embedded.server.targets import Target, parse_target
-from heliostat.embedded.server.watching import open_watch
-from heliostat.embedded.server.writes import Writer
-from heliostat.embedded.server.writing import WriteOptions, Written
-from heliostat.embedded.storage.errors import StoreFailedError
+from heliostat.embedded.storage.errors import NoRoomError, StoreFailedError
 from heliostat.embedded.storage.store import Store
 from heliostat.kube.jsontree import JsonObject, encode_json
 
@@ -93,7 +93,7 @@ class ApiHandler:
         except RefusedError as refused:
             answer = render_refusal(refusal_response(refused), request)
             return structs.replace(answer, body=b"") if request.method == "HEAD" else answer
-        except StoreFailedError as error:
+        except (StoreFailedError, NoRoomError) as error:
             return refusal_response(RefusedError(500, "InternalError", f"Internal error occurred: {error}"))
         except Exception as error:  # noqa: BLE001 - the last line of defence; nothing is lost, it is reported
             self._on_bug(error)
@@ -153,9 +153,10 @@ class ApiHandler:
             case "create":
                 options = _write_options(request, target)
                 body = read_object(request, resource, self._registry.find_kind)
-                if resource.plural in CREATE_ONLY:
-                    return self._answer_review(body.tree, resource, target, request.user)
                 options = structs.replace(options, strict=body.strict)
+                if resource.plural in CREATE_ONLY:
+                    self._writer.read(body.tree, resource, options)
+                    return self._answer_review(body.tree, resource, target, options)
                 writing = self._writer.create(body.tree, resource, target.namespace, options)
                 return await _told(writing, resource, options)
             case "update":
@@ -181,11 +182,13 @@ class ApiHandler:
                 return await self._delete_collection(request, resource, target)
         raise method_not_allowed()
 
-    def _answer_review(self, question: JsonObject, resource: Resource, target: Target, user: User) -> Answer:
-        answer = self._reviews.answer(resource.plural, question, user, target.namespace) if self._reviews else None
+    def _answer_review(self, question: JsonObject, resource: Resource, target: Target, options: WriteOptions) -> Answer:
+        answer = None
+        if self._reviews is not None and options.user is not None:
+            answer = self._reviews.answer(resource.plural, question, options.user, target.namespace)
         if answer is None:
             raise method_not_allowed()
-        return Response(201, encode_json(answer))
+        return Response(201, encode_json(answer), warnings=tuple(options.warned))
 
     async def _patch(self, request: Request, resource: Resource, target: Target) -> Answer:
         patch_type_of(request, resource)

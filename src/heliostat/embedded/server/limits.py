@@ -15,6 +15,7 @@ from msgspec import Struct
 from heliostat.embedded.refusals import RefusedError
 
 LARGEST_BODY = 3 * 1024 * 1024
+LARGEST_STORED = 3 * 512 * 1024  # an object as it is kept; etcd's bound, which is the one that clusters have
 DEEPEST_BODY = 200  # levels; the deepest object known, a definition of a Ray kind, has 60
 RETRY_SECONDS = 1
 
@@ -24,6 +25,8 @@ class Limits(Struct, frozen=True, kw_only=True):
     headers_seconds: float = 90.0  # until the headers of the next request are there, idling included
     body_seconds: float = 60.0  # until the body is there
     write_seconds: float = 60.0  # that a client may leave an answer unread
+    unread_bytes: int = 256 * 1024 * 1024  # of long answers that are being read, all together
+    stalled_seconds: float = 2.0  # that a client may read nothing of such an answer when others need the room
     line_bytes: int = 32 * 1024  # of the request line and of each header
     headers: int = 128  # how many
     connections: int = 10_000
@@ -70,7 +73,11 @@ def too_large() -> RefusedError:
     return RefusedError(413, "RequestEntityTooLarge", f"Request entity too large: limit is {LARGEST_BODY}")
 
 
-def too_many_streams() -> RefusedError:
+def too_large_to_store() -> RefusedError:
+    return RefusedError(500, "", "etcdserver: request is too large")
+
+
+def too_many_requests() -> RefusedError:
     message = "Too many requests, please try again later."
     return RefusedError(429, "TooManyRequests", message, details={"retryAfterSeconds": RETRY_SECONDS})
 

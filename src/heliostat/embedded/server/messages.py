@@ -14,6 +14,17 @@ from heliostat.embedded.access.users import User
 JSON = "application/json"
 
 
+class Upload(Protocol):
+    """A body that is passed on as it comes, and never held as a whole."""
+
+    @property
+    def length(self) -> int | None:
+        """How many bytes it has; None when the client did not say."""
+
+    async def read(self) -> bytes:
+        """The next piece; empty at the end. Raises RefusedError when the client is too slow, GoneError when it left."""
+
+
 class Request(Struct, frozen=True, kw_only=True):
     method: str
     path: str
@@ -21,6 +32,7 @@ class Request(Struct, frozen=True, kw_only=True):
     query: dict[str, list[str]] = {}
     headers: dict[str, str] = {}
     body: bytes = b""
+    upload: Upload | None = None  # in place of the body where that is not for the server
 
     def parameter(self, name: str, default: str = "") -> str:
         """The first value of a query parameter."""

@@ -8,6 +8,7 @@ owns.
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from heliostat.embedded.server.errors import RefusedError, bad_request, conflict
@@ -128,11 +129,14 @@ def drop_repeated_owners(tree: JsonObject) -> list[str]:
         return []
     unique: list[Any] = []
     repeated: list[str] = []
+    known: set[bytes] = set()
     for owner in owners:
-        if owner in unique and isinstance(owner, dict):
+        content = msgspec.json.encode(owner, order="sorted")
+        if content in known and isinstance(owner, dict):
             repeated.append(str(owner.get("uid", "")))
         else:
             unique.append(owner)
+            known.add(content)
     if not repeated:
         return []
     tree["metadata"]["ownerReferences"] = unique

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from heliostat.embedded.server.custom_rules import CustomRules
+from heliostat.embedded.server.custom.custom_rules import CustomRules
 from heliostat.kube.jsontree import JsonObject
 from heliostat.kube.schema import JsonSchema
 

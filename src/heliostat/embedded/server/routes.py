@@ -7,9 +7,9 @@ first: ``check_route`` only meets what the user may do.
 """
 
 from heliostat.embedded.access.attributes import Attributes
-from heliostat.embedded.kinds.text_rules import path_segment_problems
+from heliostat.embedded.kinds.rules.text_rules import path_segment_problems
 from heliostat.embedded.refusals import bad_request
-from heliostat.embedded.server.discovery import describe_subresource
+from heliostat.embedded.server.describing.discovery import describe_subresource
 from heliostat.embedded.server.errors import method_not_allowed, no_such_path, not_found
 from heliostat.embedded.server.messages import Request
 from heliostat.embedded.server.resources import Resource

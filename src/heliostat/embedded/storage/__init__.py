@@ -7,6 +7,6 @@ The map, from the inside out:
 - ``subscription``, ``visibility``: who waits for what;
 - ``store``: the one interface that handlers use; it judges writes, orders them and publishes them once durable;
 - ``journal``: what makes a write durable; ``memory`` and ``sqlite_journal`` are the two there are
-  (``sqlite_file``, ``sqlite_rows``, ``sqlite_writer`` are the parts of the second);
+  (``sqlite_file``, ``sqlite_rows``, ``sqlite_writer`` are the parts of the second, ``seal`` tells when it lost writes);
 - ``retention``, ``compaction``: how much history stays.
 """

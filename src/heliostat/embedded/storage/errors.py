@@ -8,6 +8,7 @@ StorageError
 ├── CompactedError         the revision asked for is older than the history kept (HTTP 410)
 ├── FutureRevisionError    the revision asked for does not exist yet
 ├── ClosedError            the store or the watch was closed
+├── NoRoomError            the disk is full: nothing was written, reads go on, a later write may find room
 ├── StoreFailedError       a commit failed: what is durable is no longer known, so the process must exit and start again
 └── StoreUnusableError     the store could not be opened: in use, not ours, of another format, open to others
 """
@@ -58,6 +59,14 @@ class FutureRevisionError(StorageError):
 class ClosedError(StorageError):
     def __init__(self, what: str) -> None:
         super().__init__(f"the {what} is closed")
+
+
+class NoRoomError(StorageError):
+    def __init__(self, cause: BaseException) -> None:
+        super().__init__(
+            f"the disk does not take the write ({cause}): nothing was written, and reads go on; "
+            "free space where the server keeps its data, then write again"
+        )
 
 
 class StoreFailedError(StorageError):

@@ -2,16 +2,20 @@
 
 Rules: no thread, no clock, no randomness. Without a hook an append is durable at once. With ``before_commit`` appends
 are committed in groups, each after the hook: awaiting in it delays the commit, an OSError from it fails the commit as a
-broken disk would. What is durable stays in this object: a second store opened on it finds what a restarted server would
-find, and what was appended but not committed is gone.
+full or a broken disk would. What is durable stays in this object: a second store opened on it finds what a restarted
+server would find, and what was appended but not committed is gone.
 """
 
 import asyncio
+import errno
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeAlias
 
+from heliostat.embedded.storage.journal import Refused
 from heliostat.embedded.storage.records import Event
 from heliostat.embedded.storage.revisions import Revisions
+
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 
 BeforeCommit: TypeAlias = Callable[[int], Awaitable[None]]  # is told the last revision of the group
 
@@ -23,11 +27,12 @@ class MemoryJournal:
         self._appended = self._model.revision
         self._committing: asyncio.Task[None] | None = None
 
-    def open(self, durable: Callable[[int], None], failed: Callable[[BaseException], None]) -> Revisions:
+    def open(self, durable: Callable[[int], None], refused: Refused, failed: Refused) -> Revisions:
         if self._committing is not None:
             self._committing.cancel()  # the store before this one has crashed
             self._committing = None
         self._durable = durable
+        self._refused = refused
         self._failed = failed
         self._appended = self._model.revision
         return self._model
@@ -46,9 +51,12 @@ class MemoryJournal:
                 await before_commit(last)
                 self._durable(last)
         except OSError as error:
-            self._failed(error)
-        else:
-            self._committing = None  # after a failure no further group is started
+            if error.errno not in _NO_ROOM:
+                self._failed(error)
+                return  # after a failure no further group is started
+            self._appended = self._model.revision
+            self._refused(error)
+        self._committing = None
 
     def compact(self, revision: int, obsolete: Sequence[int]) -> None:
         """Nothing to do: the model it shares with the store has already forgotten."""

@@ -5,12 +5,14 @@ that is not ours, or of another format, is refused and left as it is. Commits re
 with ``NORMAL``, at checkpoints: then a power failure, but no killed process, may lose the last acknowledged writes.
 """
 
+import errno
 import os
 import sqlite3
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 from heliostat.embedded.storage.errors import StoreUnusableError
+from heliostat.embedded.storage.seal import explain_loss
 
 Synchronous: TypeAlias = Literal["FULL", "NORMAL"]
 
@@ -34,26 +36,34 @@ CREATE TABLE state (
 """
 
 
-def open_database(path: Path, first_revision: int) -> sqlite3.Connection:
-    """A connection that owns the file, which is made when it is not there. Commits reach the disk one by one."""
-    _make_private_file(path)
+def open_database(path: Path, first_revision: int, sealed: int = 0) -> sqlite3.Connection:
+    """A connection that owns the file, which is made when it is not there and nobody knows of more.
+
+    Commits reach the disk one by one.
+    """
+    try:
+        _make_private_file(path)
+    except OSError as error:
+        raise explain(path, error) from error
     connection = sqlite3.connect(
         path, timeout=0, isolation_level=None, check_same_thread=False, cached_statements=STATEMENTS_CACHED
     )
     try:
-        _take_over(connection, path, first_revision)
+        _take_over(connection, path, first_revision, sealed)
     except sqlite3.Error as error:
         connection.close()
-        raise _explain(path, error) from error
+        raise explain(path, error) from error
     except BaseException:  # whatever it was, the open file must not outlive the failed opening
         connection.close()
         raise
     return connection
 
 
-def _take_over(connection: sqlite3.Connection, path: Path, first_revision: int) -> None:
+def _take_over(connection: sqlite3.Connection, path: Path, first_revision: int, sealed: int) -> None:
     connection.execute("PRAGMA locking_mode = EXCLUSIVE")
     is_new = _check_format(connection, path)
+    if is_new and sealed > first_revision:
+        raise explain_loss(path, first_revision, sealed)
     if is_new:
         connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
     connection.execute(f"PRAGMA cache_size = -{CACHE_KB}")
@@ -118,7 +128,8 @@ def _sync_directory(directory: Path) -> None:
         os.close(descriptor)
 
 
-def _explain(path: Path, error: sqlite3.Error) -> StoreUnusableError:
+def explain(path: Path, error: sqlite3.Error | OSError) -> StoreUnusableError:
+    """What is in the way, as far as it can be found out, and what to do about it."""
     code = getattr(error, "sqlite_errorcode", 0) & 0xFF
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         return StoreUnusableError(
@@ -126,6 +137,18 @@ def _explain(path: Path, error: sqlite3.Error) -> StoreUnusableError:
         )
     if code == sqlite3.SQLITE_NOTADB:
         return StoreUnusableError(str(path), "is not a SQLite database", "name another file or data directory")
+    if code == sqlite3.SQLITE_FULL or getattr(error, "errno", 0) in (errno.ENOSPC, errno.EDQUOT):
+        return StoreUnusableError(str(path), "there is no room on its disk", "free space there, then start again")
+    if path.parent.exists() and not os.access(path.parent, os.W_OK):
+        return StoreUnusableError(
+            str(path), _explain_unwritable(path.parent), "make it writable, or name another data directory"
+        )
     return StoreUnusableError(
         str(path), f"cannot be opened: {error}", "free the disk or restore the file from a copy, then start again"
     )
+
+
+def _explain_unwritable(directory: Path) -> str:
+    if os.statvfs(directory).f_flag & os.ST_RDONLY:
+        return "its file system is mounted read-only, and the server must write there"
+    return f"this user may not write into {directory}, and the server must"

@@ -2,7 +2,8 @@
 
 Rules: a group is one INSERT outside a transaction, hence atomic and durable in one call (each further call would hand
 Python's interpreter lock over once more); loading replays the rows through the same model that serves them, so restart
-and normal running cannot disagree; rows that an interrupted compaction left behind are found while loading.
+and normal running cannot disagree; rows that an interrupted compaction left behind are found while loading, and so is
+a hole in the history after it.
 """
 
 import sqlite3
@@ -47,6 +48,8 @@ def load_rows(connection: sqlite3.Connection, compacted: int) -> tuple[Revisions
     shared: dict[str, str] = {}  # resources and namespaces: one text for all their objects
     rows = connection.execute("SELECT * FROM log ORDER BY revision")
     for revision, deleted, resource, namespace, name, facts, body in rows:
+        if revision > max(compacted, model.revision) + 1:
+            raise ValueError(f"changes {max(compacted, model.revision) + 1} to {revision - 1} are missing")
         key = Key(shared.setdefault(resource, resource), shared.setdefault(namespace, namespace), name)
         record = Record(key, revision, _decode_facts(facts), body)
         model.apply(Event(record, model.get(key), bool(deleted)))

@@ -2,7 +2,8 @@
 
 Rules: a write is judged against the newest accepted version, durable or not, and a refusal waits until that version is
 durable, so nobody learns of a state that a crash could undo; reads and watches see durable state only, from memory, and
-never wait; a failed commit ends the store, because what is durable is then unknown. One event loop, no locks.
+never wait; a full disk refuses the writes under way and nothing else; any other failed commit ends the store, because
+what is durable is then unknown. One event loop, no locks.
 Reads are plain calls: between a read and the next ``await`` nothing changes. It does not decode bodies or know kinds.
 """
 
@@ -17,6 +18,7 @@ from heliostat.embedded.storage.errors import (
     AlreadyExistsError,
     ClosedError,
     ConflictError,
+    NoRoomError,
     NotFoundError,
     StorageError,
     StoreFailedError,
@@ -45,7 +47,7 @@ class Store:
         self._accepted: deque[Event] = deque()  # given a revision, not yet durable
         self._newest: dict[Key, Event] = {}  # of the accepted ones, the last of each key
         self._waiters = RevisionWaiters()
-        self._model = journal.open(self._publish, self._fail)
+        self._model = journal.open(self._publish, self._refuse, self._fail)
         self._watchers = Watchers(self._model, self._check_open)
         self._assigned = self._model.revision
 
@@ -190,7 +192,7 @@ class Store:
         self._closed = True
         try:
             if self._accepted and self._cause is None:
-                with suppress(StoreFailedError):  # the writers themselves were told
+                with suppress(StoreFailedError, NoRoomError):  # the writers themselves were told
                     await self._waiters.wait(self._assigned)
         finally:
             await self._journal.close()
@@ -216,6 +218,13 @@ class Store:
         self._model.apply(event)
         self._watchers.notice(event)
         self._waiters.release(event.revision)
+
+    def _refuse(self, cause: BaseException) -> None:
+        """There is no room for what was accepted: none of it has happened, and the next write is judged anew."""
+        self._accepted.clear()
+        self._newest.clear()
+        self._assigned = self._model.revision
+        self._waiters.refuse(lambda: NoRoomError(cause))
 
     def _fail(self, cause: BaseException) -> None:
         self._cause = cause

@@ -4,13 +4,12 @@ from collections.abc import Iterable
 
 from msgspec import Struct, structs
 
-from heliostat.desired.model import DesiredCluster
-from heliostat.kube.jsontree import JsonObject
+from heliostat.desired.raycluster.model import DesiredCluster
 from heliostat.kube.objects import Key
-from heliostat.kube.plan import Action, Create, Delete, Effect, Patch, Plan, WriteStatus
-from heliostat.operator.raycluster.hindrances import keep_words, list_hindrances
-from heliostat.plan.observed import Facts, Failure
-from heliostat.plan.status_pacing import pace_status
+from heliostat.kube.plan import Action, Create, Delete, Effect, Patch, WriteStatus
+from heliostat.operator.hindrances import keep_words, list_hindrances
+from heliostat.plan.raycluster.remembered import Failure, Remembered
+from heliostat.plan.raycluster.status_pacing import Pace
 from heliostat.runtime.errors import AmbiguousError, ConflictError, FencedError, ThrottledError
 from heliostat.runtime.outcome import Failure as FailedAction
 from heliostat.runtime.outcome import Outcome
@@ -22,29 +21,28 @@ _BESIDE = ("NetworkPolicy", "Issuer", "Certificate")
 class _Remembered(Struct):
     uid: str
     version: str = ""  # of the RayCluster that the last plan was made for
-    facts: Facts = Facts()
+    remembered: Remembered = Remembered()
     failure_kind: str = ""
     asked_for: frozenset[str] = frozenset()  # the Pods that the plan in hand creates
     moved: frozenset[str] = frozenset()  # the Pods that it creates or deletes
-    held_until: float | None = None
 
 
 class Memory:
     def __init__(self) -> None:
         self._clusters: dict[Key, _Remembered] = {}
 
-    def facts(self, key: Key, uid: str, version: str, desired: DesiredCluster | None, seen: int = 0) -> Facts:
+    def recall(self, key: Key, uid: str, version: str, desired: DesiredCluster | None, seen: int = 0) -> Remembered:
         """What is known now; the groups of this spec are known from here on. ``seen``: how new the view of Pods is."""
         known = self._clusters.get(key)
         if known is None or known.uid != uid:
-            known = self._clusters[key] = _Remembered(uid, facts=Facts(since=seen))
+            known = self._clusters[key] = _Remembered(uid, remembered=Remembered(since=seen))
         if known.version != version:
-            known.version, known.facts = version, structs.replace(known.facts, moves=0)
-        facts = known.facts
+            known.version, known.remembered = version, structs.replace(known.remembered, moves=0)
+        remembered = known.remembered
         groups = frozenset(group.name for group in desired.groups) if desired is not None else frozenset()
-        if not groups <= facts.groups_seen:
-            known.facts = structs.replace(facts, groups_seen=facts.groups_seen | groups)
-        return facts
+        if not groups <= remembered.groups_seen:
+            known.remembered = structs.replace(remembered, groups_seen=remembered.groups_seen | groups)
+        return remembered
 
     def ended(self, key: Key, outcome: Outcome) -> bool:
         """Keep why the plan failed, for the status to tell. True: that has changed, so the status is out of date.
@@ -54,24 +52,24 @@ class Memory:
         known = self._clusters.get(key)
         if known is None:
             return False
-        facts = known.facts
+        remembered = known.remembered
         outcome = _without_status(outcome)
-        failure = _keep_words(facts.failure, known.failure_kind, outcome)
-        hindrances = keep_words(facts.hindrances, list_hindrances(outcome.failures))
+        failure = _keep_words(remembered.failure, known.failure_kind, outcome)
+        hindrances = keep_words(remembered.hindrances, list_hindrances(outcome.failures))
         known.failure_kind = kind_of_failure(outcome)
-        unanswered = _still_unanswered(facts.unanswered, known.asked_for, outcome)
-        moves = facts.moves + bool(known.moved - _pods_of(failure.action for failure in outcome.failures))
-        known.facts = structs.replace(facts, failure=failure, hindrances=hindrances, unanswered=unanswered, moves=moves)
-        return (failure, hindrances) != (facts.failure, facts.hindrances)
+        unanswered = _still_unanswered(remembered.unanswered, known.asked_for, outcome)
+        moves = remembered.moves + bool(known.moved - _pods_of(failure.action for failure in outcome.failures))
+        known.remembered = structs.replace(
+            remembered, failure=failure, hindrances=hindrances, unanswered=unanswered, moves=moves
+        )
+        return (failure, hindrances) != (remembered.failure, remembered.hindrances)
 
-    def pace(self, key: Key, plan: Plan, shown: JsonObject, now: float) -> Plan:
-        """The plan with its status, or without it while the status is held back."""
+    def decided(self, key: Key, pace: Pace) -> None:
+        """Keep what has to be known when the plan is over, and until when its status is held back."""
         known = self._clusters[key]
-        known.asked_for = _pods_of(action for action in plan.actions() if isinstance(action, Create))
-        known.moved = _pods_of(plan.actions())
-        pace = pace_status(plan, shown, known.held_until, now)
-        known.held_until = pace.held_until
-        return pace.plan
+        known.asked_for = _pods_of(action for action in pace.plan.actions() if isinstance(action, Create))
+        known.moved = _pods_of(pace.plan.actions())
+        known.remembered = structs.replace(known.remembered, held_until=pace.held_until)
 
     def forget(self, key: Key) -> None:
         self._clusters.pop(key, None)

@@ -1,22 +1,21 @@
 """RayClusters on the loop: the view is put together from the caches, and ``plan_cluster`` decides.
 
-Nothing is decided here. A cluster is looked at again when it or anything it controls changes (of some kinds: is gone),
-when something it looked for and did not find appears, and when its plan failed in a new way: the status has to tell.
+Nothing is decided here; what requeues a key is shared with the other kinds (``kind_reconciler.py``).
 """
 
 from collections.abc import Iterable, Sequence
 
 import msgspec
-from msgspec.structs import replace
 
 from heliostat.api.settings import Settings
 from heliostat.api.validation import refusal, status_problems
 from heliostat.desired import labels
+from heliostat.kube.facts import Unknown
 from heliostat.kube.objects import Key, Object
-from heliostat.kube.plan import Plan, Wait
+from heliostat.kube.plan import Plan
 from heliostat.kube.pods import PodView, build_view
+from heliostat.operator.kind_reconciler import KindReconciler
 from heliostat.operator.kinds import (
-    HEARD_WHEN_GONE,
     RAY_CLUSTER,
     RAY_CLUSTERS,
     RAY_PODS,
@@ -24,116 +23,76 @@ from heliostat.operator.kinds import (
     WholeObject,
     kinds_around,
 )
+from heliostat.operator.raycluster.meaning import Meaning, with_metadata, work_out
 from heliostat.operator.raycluster.memory import Memory
-from heliostat.operator.raycluster.surroundings import CachedObjects, Interests, when_gone
-from heliostat.operator.raycluster.understanding import Understanding, metadata_of
 from heliostat.operator.scope import Scoped, cache_dispensable, cache_needed
-from heliostat.plan.because import Hold
-from heliostat.plan.cluster import plan_cluster
-from heliostat.plan.misfit import plan_misfit
-from heliostat.plan.observed import ObservedCluster, Unknown
+from heliostat.operator.understanding import Understanding, metadata_of
+from heliostat.plan.raycluster.misfit import plan_misfit
+from heliostat.plan.raycluster.observed import ObservedCluster
+from heliostat.plan.raycluster.situation import Situation
+from heliostat.plan.raycluster.status_pacing import decide_cluster
 from heliostat.runtime.caches import Caches
-from heliostat.runtime.outcome import Outcome
-from heliostat.runtime.reconciler import Signal, Source, Subject, its_controller, itself, signalled, subject_of
+from heliostat.runtime.reconciler import Source, its_controller
 
 NAME = "raycluster-controller"  # what KubeRay's events name as their reporter
-UNKNOWN_POLL = 5.0  # seconds until a view that is not complete is looked at again
 
 
-class RayClusterReconciler:
+class RayClusterReconciler(KindReconciler[Meaning, Memory]):
     name = NAME
 
     def __init__(self, caches: Caches, settings: Settings, namespaces: Sequence[str] = ()) -> None:
         self._settings = settings
-        self._clusters = cache_needed(caches, RAY_CLUSTERS, namespaces)
         self._pods = cache_needed(caches, RAY_PODS, namespaces)
-        self._pods_of = {cache.kind.namespace: cache.add_index(_cluster_label) for cache in self._pods}
-        self._around = {
-            kind: cache_dispensable(caches, cached, namespaces) for kind, cached in kinds_around(settings).items()
-        }
-        self._understanding = Understanding(settings)
-        self._interests = Interests()
-        self._memory = Memory()
-        self._again = Signal()
+        self._pods_of = {cache.kind.namespace: cache.add_index(cluster_label) for cache in self._pods}
+        super().__init__(
+            cache_needed(caches, RAY_CLUSTERS, namespaces),
+            {kind: cache_dispensable(caches, cached, namespaces) for kind, cached in kinds_around(settings).items()},
+            Understanding(lambda item: work_out(item, settings), with_metadata),
+            Memory(),
+        )
 
     @property
     def clusters(self) -> Scoped[WholeObject]:
-        return self._clusters
+        return self.items
 
-    def sources(self) -> Sequence[Source]:
+    def more_sources(self) -> Iterable[Source]:
         controller = its_controller(RAY_CLUSTER.api_version, RAY_CLUSTER.kind)
-        sources = [Source(self._again, signalled)]
-        sources += [Source(cache, itself) for cache in self._clusters]
-        sources += [Source(cache, keys_of) for cache in self._pods for keys_of in (controller, _labelled)]
-        for kind, scoped in self._around.items():
-            owner = when_gone(controller) if kind in HEARD_WHEN_GONE else controller
-            awaiting = self._interests.awaiting(kind)
-            sources += [Source(cache, keys_of) for cache in scoped for keys_of in (owner, awaiting)]
-        return sources
+        return [Source(cache, keys_of) for cache in self._pods for keys_of in (controller, _labelled)]
 
-    def subject(self, key: Key) -> Subject | None:
-        item = self._clusters.get(key)
-        if item is None:
-            self._interests.forget(key)
-            self._memory.forget(key)
-            self._understanding.forget(key)
-            return None
-        return subject_of(item, RAY_CLUSTER.api_version, RAY_CLUSTER.kind)
-
-    def plan(self, key: Key, now: float) -> Plan:
-        item = self._clusters.get(key)
-        cache = self._clusters.in_namespace(key.namespace)
-        if item is None:
-            return Plan()
-        if cache.refused:
-            wait = Wait(Hold.NOT_KNOWN, f"RayClusters cannot be seen any more: {cache.refused}", "they can be read")
-            return Plan(waits=(wait,), wake_after=UNKNOWN_POLL)
-        self._interests.forget(key)
-        return self._plan(key, item, now)
-
-    def after(self, key: Key, outcome: Outcome) -> None:
-        if self._memory.ended(key, outcome):
-            self._again.send(key)
-
-    def _plan(self, key: Key, item: WholeObject, now: float) -> Plan:
-        meaning = self._understanding.understand(item)
+    def plan_item(self, key: Key, item: WholeObject, meaning: Meaning, now: float) -> Plan:
         status = msgspec.json.decode(item.status)
         if meaning.cluster is None:
             misfit = meaning.refusal
             return plan_misfit(metadata_of(item), msgspec.json.decode(item.spec), misfit, now) if misfit else Plan()
         metadata, seen = item.metadata, self._pods.in_namespace(key.namespace).revision
-        objects = CachedObjects(key, metadata.uid, self._around, self._interests)
-        pods = self._pods_around(key)
-        observed = ObservedCluster(cluster=meaning.cluster, status=status, pods=pods, objects=objects)
-        plan = plan_cluster(
-            observed,
-            meaning.desired,
-            self._settings,
-            self._memory.facts(key, metadata.uid, metadata.resource_version, meaning.desired, seen),
-            now,
-            refusal=meaning.refusal or refusal(status_problems(observed.conditions)),
-            warnings=meaning.warnings,
+        objects = self.objects_around(key, metadata.uid)
+        observed = ObservedCluster(cluster=meaning.cluster, status=status, pods=self._pods_around(key), objects=objects)
+        pace = decide_cluster(
+            Situation(
+                observed=observed,
+                desired=meaning.desired,
+                settings=self._settings,
+                remembered=self.memory.recall(key, metadata.uid, metadata.resource_version, meaning.desired, seen),
+                now=now,
+                refusal=meaning.refusal or refusal(status_problems(observed.conditions)),
+                warnings=meaning.warnings,
+            )
         )
-        plan = self._memory.pace(key, plan, status, now)
-        return _look_again_soon(plan) if objects.has_unknown or isinstance(pods, Unknown) else plan
+        self.memory.decided(key, pace)
+        return pace.plan
 
     def _pods_around(self, key: Key) -> tuple[PodView, ...] | Unknown:
         cache = self._pods.in_namespace(key.namespace)
         if cache.refused:
             return Unknown(cache.refused)
         for found in cache.unreadable.values():
-            if _cluster_label(Object(found.metadata)) == (str(key),):
+            if cluster_label(Object(found.metadata)) == (str(key),):
                 return Unknown(f"Pod {found.metadata.name} cannot be read: {found.problem}")
         index = self._pods_of[cache.kind.namespace]
         return tuple(view_ray_pod(pod) for pod in index.at(str(key)))
 
 
-def _look_again_soon(plan: Plan) -> Plan:
-    wake_after = UNKNOWN_POLL if plan.wake_after is None else min(plan.wake_after, UNKNOWN_POLL)
-    return replace(plan, wake_after=wake_after)
-
-
-def _cluster_label(pod: Object) -> tuple[str, ...]:
+def cluster_label(pod: Object) -> tuple[str, ...]:
     cluster = pod.metadata.labels.get(labels.CLUSTER)
     return (str(Key(pod.metadata.namespace, cluster)),) if cluster else ()
 

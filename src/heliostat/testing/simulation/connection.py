@@ -11,11 +11,10 @@ from typing import Any, NoReturn, TypeAlias
 
 from msgspec import Struct
 
-from heliostat.embedded.in_process import InProcessTransport
-from heliostat.embedded.server.messages import Answer, Request
+from heliostat.embedded.doors.inside import Answer, Request
 from heliostat.kube.jsontree import encode_json
 from heliostat.runtime.errors import AmbiguousError, UnavailableError
-from heliostat.runtime.transport import Call, Chunks, Reply
+from heliostat.runtime.transport import Call, Chunks, Reply, Transport
 from heliostat.testing.simulation.faults import (
     Compact,
     Crash,
@@ -52,7 +51,7 @@ REASONS = {
 class Server(Struct, frozen=True, kw_only=True):
     """What a connection needs of the world."""
 
-    transport: InProcessTransport
+    transport: Transport
     revision: Callable[[], int]
     told_at: Callable[[int], float]  # when a revision was made
     compact: Callable[[], None]

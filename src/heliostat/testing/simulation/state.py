@@ -1,6 +1,7 @@
 """Everything that is in the simulated server now, and what ever was: what invariants look at."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from heliostat.kube.jsontree import JsonObject
 
@@ -16,6 +17,7 @@ class State:
         self.acting_on: dict[str, int] = {}  # by UID, the generation that a program last said it decided from
         self.reasons: dict[str, str] = {}  # by UID, why a program last decided to delete it
         self.led: set[str] = set()  # identities under which a leader has written
+        self.beside: dict[str, Any] = {}  # what invariants know beyond the server, by name: a scripted Ray
         self.skew = 0.0  # seconds by which some program's clock has been wrong at most
         self.last: tuple[str, JsonObject, JsonObject | None] | None = None  # plural, after, before
 

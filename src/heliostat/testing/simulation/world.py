@@ -18,24 +18,29 @@ from typing import Any, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from heliostat.embedded.access.attributes import Attributes
-from heliostat.embedded.access.users import MASTERS, User
-from heliostat.embedded.in_process import InProcessTransport
-from heliostat.embedded.server.core import ApiCore
-from heliostat.embedded.server.kind_admission import AdmissionOptions
-from heliostat.embedded.server.messages import Answer, Request
-from heliostat.embedded.server.metadata import Authority
-from heliostat.embedded.server.resources import Resource
-from heliostat.embedded.storage.memory import MemoryJournal
-from heliostat.embedded.storage.store import Store
+from heliostat.embedded.doors.inside import (
+    MASTERS,
+    AdmissionOptions,
+    Answer,
+    ApiCore,
+    Attributes,
+    Authority,
+    InProcessTransport,
+    MemoryJournal,
+    Request,
+    Resource,
+    Store,
+    User,
+)
 from heliostat.kube.jsontree import JsonObject, encode_json
 from heliostat.runtime.errors import ApiError, error_of
-from heliostat.runtime.transport import Call
+from heliostat.runtime.transport import Call, Transport
 from heliostat.testing.simulation.chance import stream
 from heliostat.testing.simulation.connection import Connection, Server
 from heliostat.testing.simulation.faults import Fault, Injection
 from heliostat.testing.simulation.pausing import PausingLoop, pause, spawn_as
 from heliostat.testing.simulation.script import Script
+from heliostat.testing.simulation.service_proxy import PROXY, ServiceProxy, is_proxied
 from heliostat.testing.simulation.state import State
 from heliostat.testing.virtual_time import VirtualTimeError
 
@@ -76,6 +81,7 @@ class World:
         self._uids = 0
         self._offsets: dict[str, tuple[float, float]] = {}  # by program: how wrong its clock is, and until when
         self._last_write = 0.0
+        self._services: list[Transport] = []  # what answers behind the service proxy
         self._revisions: list[int] = []
         self._moments: list[float] = []  # at which they were made
 
@@ -111,6 +117,13 @@ class World:
     def chance(self, name: str) -> Callable[[], float]:
         """Numbers in [0, 1) of a stream of its own."""
         return stream(self.seed, name).random
+
+    def serve(self, services: Transport) -> None:
+        """What answers calls through the API server's service proxy: a scripted Ray.
+
+        Programs reach it on their way to the server, so its calls are counted, crashed at and disturbed as all are.
+        """
+        self._services[:] = [services]
 
     def start(self, name: str, program: Program, *, restart_seconds: float = 1.0) -> "Life":
         """A program that is started again whenever it died."""
@@ -178,7 +191,7 @@ class World:
                 self.note(name, f"{call} → {result}")
 
         server = Server(
-            transport=InProcessTransport(self._handle, User(name, groups=(MASTERS,))),
+            transport=ServiceProxy(InProcessTransport(self._handle, User(name, groups=(MASTERS,))), self._services),
             revision=lambda: self._store.revision,
             told_at=self._told_at,
             compact=lambda: self._store.compact(self._store.revision),
@@ -330,6 +343,8 @@ async def _until_violated(world: World, scenario: Scenario) -> str | None:
 
 def resource_of(path: str) -> str:
     """The plural that a path is about, of the API's groups and of its namespaces."""
+    if is_proxied(path):
+        return PROXY  # what stands behind it has troubles of its own
     parts = path.strip("/").split("/")
     rest = parts[2:] if parts[0] == "api" else parts[3:]
     if rest[:1] == ["namespaces"] and len(rest) > 2:

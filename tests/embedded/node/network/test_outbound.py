@@ -1,22 +1,24 @@
 """The way out of the Pods' network: what is relayed to the host's, what is refused, and what stays inside."""
 
 import asyncio
+import contextlib
 import os
 import socket
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
-from ipaddress import IPv4Address
+from ipaddress import IPv4Address, IPv4Interface
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from embedded.node.node_world import is_phase, node_world, shell
+from heliostat.embedded.node.isolating.sandbox import SandboxSpec, start_sandbox
 from heliostat.embedded.node.network import outbound as outbound_module
 from heliostat.embedded.node.network.namespaces import NamespaceVisitor, network_of
+from heliostat.embedded.node.network.netlink import Netlink
 from heliostat.embedded.node.network.outbound import CONDITION, Outbound, judge, may_leave
 from heliostat.embedded.node.network.wiring import Networks, Wiring, open_wiring
-from heliostat.embedded.node.sandbox import SandboxSpec, start_sandbox
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root")
 
@@ -137,10 +139,37 @@ def test_a_node_that_cannot_lead_out_says_so_and_goes_on(tmp_path: Path, monkeyp
         ("127.0.0.1", False),
         ("169.254.169.254", False),
         ("224.0.0.1", False),
+        ("0.0.0.7", False),
+        ("255.255.255.255", False),
+        ("168.63.129.16", False),
+        ("100.100.100.200", False),
+        ("192.0.0.192", False),
     ],
 )
 def test_what_only_this_machine_should_reach_is_refused(address: str, may: bool) -> None:
     assert may_leave(IPv4Address(address), Networks()) is may
+
+
+@needs_root
+def test_no_address_of_the_machine_itself_is_reached(tmp_path: Path) -> None:
+    """In a network of the test's own, where the machine has an address on a LAN."""
+
+    async def play() -> None:
+        visitor = NamespaceVisitor()
+        assert await visitor.visit_new(lambda: _join_lan("192.168.7.4/24")) == [False, True]
+        visitor.close()
+
+    asyncio.run(play())
+
+
+def _join_lan(address: str) -> list[bool]:
+    """Whether the machine's address and its neighbour's may be reached from there."""
+    interface = IPv4Interface(address)
+    with contextlib.closing(Netlink()) as netlink:
+        netlink.add_bridge("lan")
+        netlink.add_address("lan", interface)
+        netlink.set_up("lan")
+    return [may_leave(each, Networks()) for each in (interface.ip, interface.ip + 1)]
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
+from heliostat.embedded.node.isolating.sandbox import Sandbox, SandboxSpec, start_sandbox
 from heliostat.embedded.node.network.directory import Directory, Endpoint, KnownService, ServicePort
 from heliostat.embedded.node.network.namespaces import NamespaceVisitor, network_of
 from heliostat.embedded.node.network.service_proxy import ServiceProxy
 from heliostat.embedded.node.network.wiring import BRIDGE, Networks, Wiring, open_wiring
-from heliostat.embedded.node.sandbox import Sandbox, SandboxSpec, start_sandbox
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="network namespaces need root")
 
@@ -30,7 +30,7 @@ async def network(directory: Path) -> AsyncIterator[Wiring]:
         yield wiring
     finally:
         await wiring.stop()
-        visitor.close()
+        await wiring.close()
 
 
 @asynccontextmanager
@@ -87,7 +87,7 @@ def test_pods_reach_each_other_and_leave_no_link_behind(tmp_path: Path) -> None:
                     await heard
                 assert links() == before
             async with asyncio.timeout(10):
-                while await wiring.visitor.visit(wiring.namespace, links) != {"lo", BRIDGE}:
+                while await wiring.visitor.visit(wiring.namespace, links) != {"lo", BRIDGE, "services"}:
                     await asyncio.sleep(0.01)
 
     scenario(play)
@@ -112,7 +112,7 @@ def test_the_network_outlives_the_node(tmp_path: Path) -> None:
     async def play() -> None:
         visitor = NamespaceVisitor()
         first = await open_wiring(tmp_path / "network", Networks(), visitor)
-        visitor.close()
+        await first.close()
         async with network(tmp_path) as second:
             assert second.holder.pid == first.holder.pid
 
@@ -122,13 +122,13 @@ def test_the_network_outlives_the_node(tmp_path: Path) -> None:
 def test_a_service_is_reached_by_its_cluster_address(tmp_path: Path) -> None:
     async def play() -> None:
         async with network(tmp_path) as wiring, pod(wiring, tmp_path, ONE) as one, pod(wiring, tmp_path, TWO) as two:
-            visitor, infra = wiring.visitor, wiring.namespace
+            visitor = wiring.visitor
             directory = Directory()
             address = IPv4Address("10.96.0.7")
             proxy = ServiceProxy(
                 directory,
-                lambda host, port: visitor.listen(infra, host, port),
-                lambda host, port: visitor.connect(infra, host, port),
+                wiring.listen,
+                wiring.connect,
                 lambda what, error: pytest.fail(f"{what}: {error}"),
             )
             directory.put_service(
@@ -152,5 +152,39 @@ def test_a_service_is_reached_by_its_cluster_address(tmp_path: Path) -> None:
             await proxy.close()
             with pytest.raises(ConnectionRefusedError):
                 await visitor.connect(network_of(two.pid), str(address), 80)
+
+    scenario(play)
+
+
+@pytest.mark.parametrize("first", ["host", "service"])
+def test_a_pod_on_the_host_network_and_a_service_may_have_the_same_port(tmp_path: Path, first: str) -> None:
+    """Whoever comes second got no port: both listened in one namespace."""
+
+    async def play() -> None:
+        async with network(tmp_path) as wiring, pod(wiring, tmp_path, ONE) as one:
+            visitor, address = wiring.visitor, "10.96.0.7"
+            listeners = {
+                "host": lambda: visitor.listen(wiring.namespace, "0.0.0.0", 80),  # noqa: S104
+                "service": lambda: wiring.listen(address, 80),
+            }
+            with await listeners.pop(first)() as heard_first, await next(iter(listeners.values()))() as heard_second:
+                answering = [asyncio.create_task(echo_once(each)) for each in (heard_first, heard_second)]
+                assert await talk(await visitor.connect(network_of(one.pid), address, 80)) == b"heard hello"
+                assert await talk(await visitor.connect(network_of(one.pid), "10.244.0.1", 80)) == b"heard hello"
+                await asyncio.gather(*answering)
+
+    scenario(play)
+
+
+def test_services_are_reached_from_the_host_network_and_after_the_node_came_back(tmp_path: Path) -> None:
+    async def play() -> None:
+        first_visitor = NamespaceVisitor()
+        first = await open_wiring(tmp_path / "network", Networks(), first_visitor)
+        await first.close()
+        async with network(tmp_path) as wiring:
+            with await wiring.listen("10.96.0.7", 80) as listener:
+                heard = asyncio.create_task(echo_once(listener))
+                assert await talk(await wiring.connect("10.96.0.7", 80)) == b"heard hello"
+                await heard
 
     scenario(play)

@@ -23,6 +23,9 @@ from heliostat.embedded.controllers.views.pods import ContainerStatus, Pod
 from heliostat.kube.backoff import Backoff
 
 POD_BACKOFF = Backoff(first=10.0, limit=600.0)
+# As long as Kubernetes' own controller lets pass after a Pod has changed: whoever declares a Pod of a lost node failed
+# asks it to go at once, and only then does the Pod say when it was over.
+LOOK_SECONDS = 1.0
 
 
 class FinishLog(Struct, frozen=True):
@@ -30,26 +33,30 @@ class FinishLog(Struct, frozen=True):
 
     last_success: float | None = None
     failures: dict[str, float] = {}
+    seen_at: float | None = None  # when the newest of them was first seen
 
     def remaining(self, now: float) -> float:
         if not self.failures:
             return 0.0
-        return remaining_wait(len(self.failures), max(self.failures.values()), now)
+        look = self.seen_at + LOOK_SECONDS - now if self.seen_at is not None else 0.0
+        return max(look, remaining_wait(len(self.failures), max(self.failures.values()), now), 0.0)
 
 
 NOTHING_FINISHED = FinishLog()
 
 
-def note_finishes(log: FinishLog, job: Job, pods: Iterable[Pod]) -> FinishLog:
+def note_finishes(log: FinishLog, job: Job, pods: Iterable[Pod], now: float | None = None) -> FinishLog:
+    """``now`` is given by who remembers the log."""
     pods = [pod for pod in pods if has_place(pod, job)]
     successes = [finish_time(pod) for pod in pods if has_succeeded(pod)]
     if log.last_success is not None:
         successes.append(log.last_success)
     failures = {**log.failures, **{pod.metadata.uid: finish_time(pod) for pod in pods if _is_own_failure(pod, job)}}
-    if successes:
-        last = max(successes)
-        return FinishLog(last, {uid: moment for uid, moment in failures.items() if moment > last})
-    return FinishLog(None, failures)
+    last = max(successes, default=None)
+    if last is not None:
+        failures = {uid: moment for uid, moment in failures.items() if moment > last}
+    is_news = now is not None and not failures.keys() <= log.failures.keys()
+    return FinishLog(last, failures, now if is_news else log.seen_at)
 
 
 def _is_own_failure(pod: Pod, job: Job) -> bool:

@@ -54,11 +54,14 @@ class JobReconciler:
         claim = claim_pods(job, selector, [*owned, *self._unowned.at(job.metadata.namespace)])
         if claim.changes and job.end is None:
             return Plan(build_claim_stages(job, claim.changes))
-        return plan_job(job, claim.mine, now, self._memory(key, job, claim.mine))
+        return plan_job(job, claim.mine, now, self._memory(key, job, claim.mine, now))
 
-    def _memory(self, key: Key, job: Job, pods: Iterable[Pod]) -> Memory:
+    def _memory(self, key: Key, job: Job, pods: Iterable[Pod], now: float) -> Memory:
         uid, finishes = self._finishes.get(key, ("", NOTHING_FINISHED))
-        finishes = note_finishes(finishes if uid == job.metadata.uid else NOTHING_FINISHED, job, pods)
+        if uid == job.metadata.uid:
+            finishes = note_finishes(finishes, job, pods, now)
+        else:  # what has failed by the first look is no news
+            finishes = note_finishes(NOTHING_FINISHED, job, pods)
         self._finishes[key] = (job.metadata.uid, finishes)
         namespace = job.metadata.namespace
         return Memory(

@@ -3,7 +3,7 @@
 import ipaddress
 from collections.abc import Iterable, Iterator
 
-from heliostat.embedded.kinds.address_rules import read_ip, read_range
+from heliostat.embedded.kinds.rules.address_rules import read_ip, read_range
 from heliostat.kube.go_text import go_quote
 
 _LATER = "will be considered invalid in a future Kubernetes release"

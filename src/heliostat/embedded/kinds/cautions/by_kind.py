@@ -3,7 +3,7 @@
 A template is looked at again only when the change makes a new generation.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -13,7 +13,7 @@ from heliostat.embedded.kinds.cautions.amounts import claim_spec_cautions
 from heliostat.embedded.kinds.cautions.finalizers import finalizer_cautions
 from heliostat.embedded.kinds.cautions.pods import pod_cautions
 from heliostat.embedded.kinds.cautions.tls import secret_cautions
-from heliostat.embedded.kinds.name_rules import dns1123_label_problems
+from heliostat.embedded.kinds.rules.name_rules import dns1123_label_problems
 from heliostat.kube.jsontree import JsonObject
 
 OnNew: TypeAlias = Callable[[JsonObject], Iterator[str]]
@@ -28,28 +28,25 @@ class Cautions(Struct, frozen=True, kw_only=True):
     status: OnNew | None = None
 
 
-def new_object_cautions(tree: JsonObject, storage_name: str, *, is_custom: bool = False) -> list[str]:
+def new_object_cautions(tree: JsonObject, storage_name: str, *, is_custom: bool = False) -> Iterable[str]:
+    """Found as they are asked for: there may be more of them than anybody is told."""
     if is_custom:
-        return list(finalizer_cautions(tree))
+        return finalizer_cautions(tree)
     rule = CAUTIONS.get(storage_name, _NONE).new
-    return _each_once(rule(tree)) if rule is not None else []
+    return rule(tree) if rule is not None else ()
 
 
 def changed_object_cautions(
     tree: JsonObject, old: JsonObject, storage_name: str, subresource: str, *, is_custom: bool = False
-) -> list[str]:
+) -> Iterable[str]:
     if is_custom:
-        return [] if subresource else list(finalizer_cautions(tree, old))
+        return () if subresource else finalizer_cautions(tree, old)
     cautions = CAUTIONS.get(storage_name, _NONE)
     if subresource == "status":
-        return _each_once(cautions.status(tree)) if cautions.status is not None else []
+        return cautions.status(tree) if cautions.status is not None else ()
     if subresource or cautions.changed is None:
-        return []
-    return _each_once(cautions.changed(tree, old))
-
-
-def _each_once(told: Iterator[str]) -> list[str]:
-    return list(dict.fromkeys(told))
+        return ()
+    return cautions.changed(tree, old)
 
 
 def _name_cautions(tree: JsonObject, used_in: str = "Pod names and hostnames") -> Iterator[str]:

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from heliostat.embedded.kinds.name_rules import label_key_problems
 from heliostat.embedded.kinds.object_metadata import STANDARD_FINALIZERS
+from heliostat.embedded.kinds.rules.name_rules import label_key_problems
 from heliostat.kube.go_text import go_quote
 from heliostat.kube.jsontree import JsonObject
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from heliostat.embedded.kinds.name_rules import label_value_problems
+from heliostat.embedded.kinds.rules.name_rules import label_value_problems
 from heliostat.kube.jsontree import JsonObject
 
 DEPRECATED_LABELS = {

@@ -6,6 +6,8 @@ from typing import Any, TypeAlias
 from heliostat.kube.go_text import go_quote
 from heliostat.kube.jsontree import JsonObject
 
+_MOST_ALIKE = 100  # equal ports that another is compared with; nobody is told of as many
+
 _Placed: TypeAlias = tuple[JsonObject, str]  # a port and where it stands
 
 
@@ -25,7 +27,8 @@ def _number_cautions(placed: list[_Placed]) -> Iterator[str]:
         for other, there in others:
             if problem := _clash(port, other):
                 yield f"{path}: {problem} port definition with {there}"
-        others.append((port, path))
+        if len(others) < _MOST_ALIKE:
+            others.append((port, path))
 
 
 def _clash(port: JsonObject, other: JsonObject) -> str:

@@ -1,6 +1,7 @@
 """Volumes of a Pod: plugins that do nothing any more, and files of one volume that lie in each other's way."""
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from msgspec import Struct
@@ -20,6 +21,9 @@ DEPRECATED_PLUGINS = {  # in the order in which they are told
     "cephfs": "deprecated in v1.28, non-functional in v1.31+",
     "rbd": "deprecated in v1.28, non-functional in v1.31+",
 }
+
+
+_DEEPEST = 100  # directories of a path that are looked at
 
 
 class _File(Struct, frozen=True):
@@ -90,13 +94,21 @@ def _projected_files(source: JsonObject) -> list[_File]:
 def _overlaps(files: list[_File]) -> Iterator[str]:
     """Each file with those before it that are the same file, or a directory of it, or inside it."""
     seen: list[_File] = []
+    at: dict[str, list[int]] = {}  # where a path was seen
+    below: dict[str, list[int]] = {}  # where one inside a directory was seen
     for given in files:
         file = _File(given.path.rstrip("/"), given.source)
-        for other in seen:
-            if file.path and other.path and _touch(f"{file.path}/", f"{other.path}/"):
-                yield f"{file} with {other}"
+        if file.path:
+            above = _directories(file.path)
+            alike = {index for path in (file.path, *above) for index in at.get(path, ())}
+            for index in sorted(alike.union(below.get(file.path, ()))):
+                yield f"{file} with {seen[index]}"
+            at.setdefault(file.path, []).append(len(seen))
+            for path in above:
+                below.setdefault(path, []).append(len(seen))
         seen.append(file)
 
 
-def _touch(left: str, right: str) -> bool:
-    return left.startswith(right) or right.startswith(left)
+def _directories(path: str) -> list[str]:
+    ends = (index for index, character in enumerate(path) if character == "/")
+    return [path[:index] for index in islice(ends, _DEEPEST)]

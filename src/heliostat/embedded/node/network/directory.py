@@ -3,7 +3,7 @@
 Pure: it is filled from what the API server tells and knows no sockets.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from ipaddress import IPv4Address
 
 from msgspec import Struct
@@ -29,7 +29,8 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     address: IPv4Address
     hostname: str = ""
     is_ready: bool = True
-    is_serving: bool = True  # still answers, though it may be on its way out
+    is_serving: bool = True  # answers, whether it is on its way out or not
+    is_terminating: bool = False
     ports: tuple[ServicePort, ...] = ()  # where it really listens, under the names of the service's ports
 
 
@@ -62,6 +63,12 @@ class Directory:
     def find_by_address(self, address: IPv4Address) -> KnownService | None:
         return next((service for service in self._services.values() if service.address == address), None)
 
+    def find_endpoints_at(self, address: IPv4Address) -> Iterator[tuple[KnownService, Endpoint]]:
+        for service in self._services.values():
+            for endpoint in self.endpoints(service.namespace, service.name):
+                if endpoint.address == address:
+                    yield service, endpoint
+
     def endpoints(self, namespace: str, name: str) -> list[Endpoint]:
         slices = self._endpoints.get((namespace, name), {})
         return [endpoint for key in sorted(slices) for endpoint in slices[key]]
@@ -70,9 +77,10 @@ class Directory:
         return any(service.namespace == namespace for service in self._services.values())
 
     def targets(self, namespace: str, name: str, port: ServicePort) -> list[tuple[IPv4Address, int]]:
-        """Where a connection to a port of a service may go: to Pods that are ready, else to those that still serve."""
+        """Where a connection may go: to Pods that are ready, else to those that still answer on their way out."""
         endpoints = self.endpoints(namespace, name)
-        chosen = [each for each in endpoints if each.is_ready] or [each for each in endpoints if each.is_serving]
+        leaving = [each for each in endpoints if each.is_terminating and each.is_serving]
+        chosen = [each for each in endpoints if each.is_ready] or leaving
         return [
             (endpoint.address, there.port)
             for endpoint in chosen

@@ -19,6 +19,7 @@ LARGEST_DATAGRAM: Final = 512
 _LONGEST_LABEL, _LONGEST_NAME, _MOST_JUMPS = 63, 255, 32
 _ANSWER, _AUTHORITATIVE, _TRUNCATED, _RECURSION_WANTED, _RECURSION_HERE = 0x8000, 0x0400, 0x0200, 0x0100, 0x0080
 _OPCODE: Final = 0x7800
+_CODE: Final = 0x000F
 _POINTER: Final = 0xC0
 _OPT: Final = 41
 
@@ -49,6 +50,12 @@ class Alias(Struct, frozen=True):
     name: str
 
 
+class Address6(Struct, frozen=True):
+    """Of version 6: the cluster has none, and passes on what others say."""
+
+    packed: bytes
+
+
 class Pointer(Struct, frozen=True):
     name: str
 
@@ -62,7 +69,7 @@ class Location(Struct, frozen=True):
     weight: int = 100
 
 
-RecordData: TypeAlias = Address | Alias | Pointer | Location
+RecordData: TypeAlias = Address | Address6 | Alias | Pointer | Location
 
 
 class Record(Struct, frozen=True):
@@ -120,6 +127,36 @@ def read_name(message: bytes, at: int) -> tuple[str, int]:
         at += size
 
 
+def is_truncated(message: bytes) -> bool:
+    return len(message) >= 4 and bool(struct.unpack_from("!H", message, 2)[0] & _TRUNCATED)
+
+
+def read_answer(message: bytes) -> tuple[int, tuple[Record, ...]]:
+    """The code, and those of the answer's records that say where a name leads. Raises DnsError."""
+    question = read_question(message)
+    at, records = 12 + len(question.raw), []
+    for _ in range(struct.unpack_from("!H", message, 6)[0]):
+        name, at = read_name(message, at)
+        if at + 10 > len(message):
+            raise DnsError("a record is cut off")
+        kind, _class, seconds, size = struct.unpack_from("!HHIH", message, at)
+        data = _read_data(message, kind, at + 10, size)
+        if data is not None:
+            records.append(Record(name, data, seconds))
+        at += 10 + size
+    return question.flags & _CODE, tuple(records)
+
+
+def _read_data(message: bytes, kind: int, at: int, size: int) -> RecordData | None:
+    if at + size > len(message):
+        raise DnsError("a record is cut off")
+    if kind == CNAME:
+        return Alias(read_name(message, at)[0])
+    if kind == A and size == 4:
+        return Address(IPv4Address(message[at : at + 4]))
+    return Address6(message[at : at + 16]) if kind == AAAA and size == 16 else None
+
+
 def build_answer(question: Question, records: tuple[Record, ...], code: int = NO_ERROR, *, is_datagram: bool) -> bytes:
     """Cut to nothing but the header when a datagram cannot hold it: then the asker comes by TCP."""
     body = b"".join(map(_build_record, records))
@@ -141,6 +178,8 @@ def _build_record(record: Record) -> bytes:
     match record.data:
         case Address(address):
             kind, data = A, address.packed
+        case Address6(packed):
+            kind, data = AAAA, packed
         case Alias(name):
             kind, data = CNAME, build_name(name)
         case Pointer(name):

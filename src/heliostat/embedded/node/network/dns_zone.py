@@ -1,4 +1,4 @@
-"""The names of a cluster, as Kubernetes' DNS specification has them. Pure: a question and a directory give an answer.
+"""The names of a cluster, as Kubernetes' DNS specification has them. Pure: a question and a zone give an answer.
 
 | name | answer |
 |---|---|
@@ -6,13 +6,13 @@
 | HOST.SERVICE.NS.svc.DOMAIN | the Pod with that hostname behind a headless service |
 | _PORT._PROTO.SERVICE.NS.svc.DOMAIN | SRV |
 | A-B-C-D.NS.pod.DOMAIN | the address A.B.C.D |
-| D.C.B.A.in-addr.arpa | the name of the service with that address |
+| D.C.B.A.in-addr.arpa | the name of the service with that address, or of the Pod behind a headless one |
 
-None means: not ours, ask somebody else.
+None means: not ours, ask somebody else. Addresses of Pods and services are always ours, with a name or without.
 """
 
 import re
-from ipaddress import AddressValueError, IPv4Address
+from ipaddress import AddressValueError, IPv4Address, IPv4Network
 
 from msgspec import Struct
 
@@ -28,14 +28,20 @@ class Found(Struct, frozen=True):
     code: int = dns.NO_ERROR
 
 
+class Zone(Struct, frozen=True):
+    directory: Directory
+    domain: str
+    networks: tuple[IPv4Network, ...] = ()  # of Pods and services
+
+
 NO_SUCH_NAME = Found(code=dns.NO_SUCH_NAME)
 
 
-def look_up(question: Question, directory: Directory, domain: str) -> Found | None:
+def look_up(question: Question, zone: Zone) -> Found | None:
     """What the cluster says; an address of version 6 exists for no name here, which is not the same as no name."""
-    name = question.name
+    name, directory, domain = question.name, zone.directory, zone.domain
     if name.endswith(".in-addr.arpa"):
-        return _look_up_address(name, question, directory, domain)
+        return _look_up_address(name, question, zone)
     if name != domain and not name.endswith(f".{domain}"):
         return None
     found = _look_up_name(name, name.removesuffix(domain).rstrip(".").split("."), directory, domain)
@@ -110,7 +116,7 @@ def _of_pod(name: str, dashed: str) -> tuple[Record, ...] | None:
         return None
 
 
-def _look_up_address(name: str, question: Question, directory: Directory, domain: str) -> Found | None:
+def _look_up_address(name: str, question: Question, zone: Zone) -> Found | None:
     match = _REVERSE.fullmatch(name)
     if match is None:
         return None
@@ -118,11 +124,21 @@ def _look_up_address(name: str, question: Question, directory: Directory, domain
         address = IPv4Address(".".join(reversed(match.groups())))
     except AddressValueError:
         return None
-    service = directory.find_by_address(address)
-    if service is None:
-        return None
-    pointer = Record(name, Pointer(f"{service.name}.{service.namespace}.svc.{domain}"))
+    found = _name_of(address, zone.directory)
+    if not found:
+        return NO_SUCH_NAME if any(address in network for network in zone.networks) else None
+    pointer = Record(name, Pointer(f"{found}.svc.{zone.domain}"))
     return Found((pointer,) if question.type in (dns.PTR, dns.ANY) else ())
+
+
+def _name_of(address: IPv4Address, directory: Directory) -> str:
+    service = directory.find_by_address(address)
+    if service is not None:
+        return f"{service.name}.{service.namespace}"
+    for service, endpoint in directory.find_endpoints_at(address):
+        if service.address is None and endpoint.is_ready:  # only so does the name lead back to the address
+            return f"{_host_of(endpoint)}.{service.name}.{service.namespace}"
+    return ""
 
 
 def _ready(service: KnownService, directory: Directory) -> list[Endpoint]:

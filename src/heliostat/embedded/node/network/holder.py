@@ -14,8 +14,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from heliostat.embedded.node.isolating.sandbox import find_shim, note_shim
 from heliostat.embedded.node.network.namespaces import NamespaceVisitor
-from heliostat.embedded.node.sandbox import find_shim, note_shim
 
 _FOREVER = "2147483647"  # seconds; not every sleep knows infinity
 _LOOK_SECONDS = 0.002

@@ -17,7 +17,7 @@ Attribute: TypeAlias = tuple[int, bytes]
 
 _REQUEST, _ACK, _EXCLUSIVE, _CREATE = 0x1, 0x4, 0x200, 0x400
 _ERROR: Final = 2
-_NEW_LINK, _DELETE_LINK, _NEW_ADDRESS, _NEW_ROUTE = 16, 17, 20, 24
+_NEW_LINK, _DELETE_LINK, _NEW_ADDRESS, _NEW_ROUTE, _DELETE_ROUTE = 16, 17, 20, 24, 25
 
 _LINK_NAME, _LINK_MTU, _LINK_MASTER, _LINK_INFO, _LINK_NAMESPACE = 3, 4, 10, 18, 28
 _INFO_KIND, _INFO_DATA, _VETH_PEER = 1, 2, 1
@@ -75,9 +75,15 @@ class Netlink:
 
     def make_local(self, network: IPv4Network) -> None:
         """Every address of the network is this namespace's own."""
+        self._ask(_NEW_ROUTE, _CREATE | _EXCLUSIVE, self._local_route(network), f"local network {network}")
+
+    def forget_local(self, network: IPv4Network) -> None:
+        """The opposite. Raises ProcessLookupError, as the kernel calls it, when there is nothing to forget."""
+        self._ask(_DELETE_ROUTE, 0, self._local_route(network), f"local network {network} no more")
+
+    def _local_route(self, network: IPv4Network) -> bytes:
         attributes = [(_ROUTE_TO, network.network_address.packed), (_ROUTE_DEVICE, _number(self.index_of("lo")))]
-        body = _route_header(network.prefixlen, _LOCAL, _HOST, _LOCAL_TYPE) + _attributes(attributes)
-        self._ask(_NEW_ROUTE, _CREATE | _EXCLUSIVE, body, f"local network {network}")
+        return _route_header(network.prefixlen, _LOCAL, _HOST, _LOCAL_TYPE) + _attributes(attributes)
 
     def make_rest_local(self) -> None:
         """Every address that no other route leads to is this namespace's own."""

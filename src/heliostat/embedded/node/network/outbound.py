@@ -15,10 +15,11 @@ import os
 import socket
 import struct
 from collections.abc import Awaitable, Callable, Collection
-from ipaddress import IPv4Address, IPv4Interface
+from ipaddress import IPv4Address, IPv4Interface, IPv4Network
 from pathlib import Path
 from typing import TypeAlias
 
+from heliostat.embedded.node.network.accepting import accept_each
 from heliostat.embedded.node.network.namespaces import connect_from_host
 from heliostat.embedded.node.network.netlink import Netlink
 from heliostat.embedded.node.network.relay import relay
@@ -33,12 +34,23 @@ _OWN = "/proc/thread-self/ns/net"
 _FORWARDING = Path("/proc/sys/net/ipv4/ip_forward")
 _INNER, _OUTER = "outbound", "eth0"  # the two ends of the cable
 _INNER_ADDRESS, _OUTER_ADDRESS = IPv4Interface("169.254.254.1/30"), IPv4Interface("169.254.254.2/30")
+_ANY_PORT = 9
+_THIS_NETWORK = IPv4Network("0.0.0.0/8")
+# Where machines of Azure, Alibaba Cloud and Oracle Cloud ask who they are; elsewhere that is a link-local address.
+_OF_CLOUDS = frozenset(map(IPv4Address, ("168.63.129.16", "100.100.100.200", "192.0.0.192")))
 _RESET = struct.pack("ii", 1, 0)
 
 
 class Outbound:
-    def __init__(self, wiring: Wiring, ports: Collection[int], dial: Dial = connect_from_host) -> None:
+    def __init__(
+        self,
+        wiring: Wiring,
+        ports: Collection[int],
+        dial: Dial = connect_from_host,
+        on_problem: Callable[[OSError], None] = lambda _error: None,
+    ) -> None:
         self._wiring = wiring
+        self._on_problem = on_problem
         self._ports = ports
         self._dial = dial
         self._listeners: list[socket.socket] = []
@@ -81,12 +93,12 @@ class Outbound:
             os.close(out_there)
 
     async def _serve(self, listener: socket.socket) -> None:
-        loop = asyncio.get_running_loop()
-        while True:
-            connection, _ = await loop.sock_accept(listener)
+        def begin(connection: socket.socket) -> None:
             task = asyncio.create_task(self._pass_on(connection))
             self._relays.add(task)
             task.add_done_callback(self._relays.discard)
+
+        await accept_each(listener, begin, self._on_problem)
 
     async def _pass_on(self, connection: socket.socket) -> None:
         address, port = connection.getsockname()
@@ -101,10 +113,21 @@ class Outbound:
 
 
 def may_leave(address: IPv4Address, networks: Networks) -> bool:
-    """Not to Pods and services that are not there, nor to the machine's own: link-local addresses are where a cloud
-    hands its machines their credentials."""
-    is_ours = address in networks.pods or address in networks.services
-    return not (is_ours or address.is_loopback or address.is_link_local or address.is_multicast)
+    """Not to Pods and services that are not there, nor to this machine itself, nor where a cloud hands its machines
+    their credentials: link-local addresses, and some that look like any other."""
+    is_ours = address in networks.pods or address in networks.services or is_of_this_machine(address)
+    is_nowhere = address.is_multicast or address.is_reserved or address in _THIS_NETWORK
+    return not (is_ours or is_nowhere or address.is_loopback or address.is_link_local or address in _OF_CLOUDS)
+
+
+def is_of_this_machine(address: IPv4Address) -> bool:
+    """Whether one of its interfaces has it: who speaks to that speaks from it, too. Nothing is sent."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect((str(address), _ANY_PORT))
+        except OSError:
+            return False  # there is no way to it
+        return bool(probe.getsockname()[0] == str(address))
 
 
 def _lay_cable(out_there: int) -> None:

@@ -5,9 +5,9 @@ from ipaddress import IPv4Network
 from pathlib import Path
 from typing import Protocol
 
+from heliostat.embedded.node.isolating.sandbox import Sandbox
+from heliostat.embedded.node.isolating.shim_template import ShimTemplate
 from heliostat.embedded.node.pods import NodePod
-from heliostat.embedded.node.sandbox import Sandbox
-from heliostat.embedded.node.shim_template import ShimTemplate
 
 
 class PodNetwork(Protocol):

@@ -1,20 +1,22 @@
 """ClusterIPs: a listener for each TCP port of each service, in the infra namespace, and a relay to a Pod behind it.
 
-Rules: a connection goes to the next of the ready Pods, and to another when that one does not answer; without any it is
-closed at once, as a cluster refuses it; a service that goes, or changes its port, takes its listener with it, and what
-is connected goes on until it is over.
+Rules: a connection goes to the next of the ready Pods of its service, and to another when that one does not answer; one
+that is on its way out gets new ones only when nobody else is left, and keeps those it has. Without any Pod a connection
+is closed at once, as a cluster refuses it. A service that goes, or changes its port, takes its listener with it, and
+what is connected goes on until it is over.
 """
 
 import asyncio
 import contextlib
-import itertools
 import socket
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
 from ipaddress import IPv4Address
 from typing import TypeAlias
 
 from msgspec import Struct
 
+from heliostat.embedded.node.network.accepting import accept_each
 from heliostat.embedded.node.network.directory import Directory, KnownService, ServicePort
 from heliostat.embedded.node.network.relay import relay
 
@@ -45,7 +47,7 @@ class ServiceProxy:
         self._on_problem = on_problem
         self._fronts: dict[Front, tuple[KnownService, ServicePort]] = {}
         self._serving: dict[Front, asyncio.Task[None]] = {}
-        self._turns = itertools.count()
+        self._turns: Counter[Front] = Counter()  # each its own: whoever uses two in turn must not meet the same Pods
         self._relays: set[asyncio.Task[None]] = set()
 
     async def refresh(self) -> None:
@@ -53,6 +55,7 @@ class ServiceProxy:
         self._fronts = dict(_fronts_of(self._directory))
         for front in [front for front in self._serving if front not in self._fronts]:
             self._serving.pop(front).cancel()
+            del self._turns[front]
         for front in self._fronts:
             if front not in self._serving:
                 await self._open(front)
@@ -73,13 +76,14 @@ class ServiceProxy:
         self._serving[front] = asyncio.create_task(self._serve(front, listener))
 
     async def _serve(self, front: Front, listener: socket.socket) -> None:
-        loop = asyncio.get_running_loop()
+        def begin(connection: socket.socket) -> None:
+            task = asyncio.create_task(self._connect(front, connection))
+            self._relays.add(task)
+            task.add_done_callback(self._relays.discard)
+
+        what = f"connections to the service at {front.address}:{front.port}"
         with listener:
-            while True:
-                connection, _ = await loop.sock_accept(listener)
-                task = asyncio.create_task(self._connect(front, connection))
-                self._relays.add(task)
-                task.add_done_callback(self._relays.discard)
+            await accept_each(listener, begin, lambda error: self._on_problem(what, error))
 
     async def _connect(self, front: Front, connection: socket.socket) -> None:
         target = await self._reach(front)
@@ -94,7 +98,9 @@ class ServiceProxy:
             return None
         service, port = known
         targets = self._directory.targets(service.namespace, service.name, port)
-        for address, number in _from_turn(targets, next(self._turns)):
+        turn = self._turns[front]
+        self._turns[front] += 1
+        for address, number in _from_turn(targets, turn):
             with contextlib.suppress(OSError, TimeoutError):
                 async with asyncio.timeout(DIAL_SECONDS):
                     return await self._dial(str(address), number)

@@ -8,12 +8,12 @@ import socket
 from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 
+from heliostat.embedded.node.isolating.plain_pods import claim_ports
+from heliostat.embedded.node.isolating.sandbox import Sandbox, SandboxSpec, start_sandbox
+from heliostat.embedded.node.isolating.shim_template import ShimTemplate
 from heliostat.embedded.node.name_files import hostname_of
 from heliostat.embedded.node.network.namespaces import connect_from_host
-from heliostat.embedded.node.plain_pods import claim_ports
 from heliostat.embedded.node.pods import NodePod
-from heliostat.embedded.node.sandbox import Sandbox, SandboxSpec, start_sandbox
-from heliostat.embedded.node.shim_template import ShimTemplate
 
 _LOOPBACK = IPv4Address("127.0.0.1")
 _ANYWHERE = ("198.51.100.1", 9)  # an address of examples; nothing is sent there

@@ -1,11 +1,12 @@
 """The network of one machine: a namespace with a bridge that all Pods hang on, and nothing on the host's interfaces.
 
-    Pod eth0 ──veth── bridge (gateway, DNS, every ClusterIP) in the infra namespace
+    Pod eth0 ──veth── bridge (gateway) in the infra namespace ──veth── DNS and every ClusterIP in one of their own
 
 The namespace is held by a process that sleeps in it, so it outlives the node, and Pods keep talking to each other while
 the node is away.
 """
 
+import contextlib
 import errno
 import socket
 from collections.abc import Callable
@@ -14,32 +15,36 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from heliostat.embedded.node.isolating.sandbox import Sandbox, SandboxSpec, start_sandbox
+from heliostat.embedded.node.isolating.shim_template import ShimTemplate
 from heliostat.embedded.node.name_files import hostname_of
 from heliostat.embedded.node.network.addresses import gateway_of
 from heliostat.embedded.node.network.holder import Holder, find_holder, start_holder
 from heliostat.embedded.node.network.namespaces import NamespaceVisitor, connect_from_host, network_of
 from heliostat.embedded.node.network.netlink import Netlink
+from heliostat.embedded.node.network.service_namespace import ServiceNamespace, open_service_namespace
 from heliostat.embedded.node.pods import NodePod
-from heliostat.embedded.node.sandbox import Sandbox, SandboxSpec, start_sandbox
-from heliostat.embedded.node.shim_template import ShimTemplate
+from heliostat.embedded.service_range import SERVICE_RANGE
 
 BRIDGE = "pods"
 POD_NETWORK = IPv4Network("10.244.0.0/16")
-SERVICE_NETWORK = IPv4Network("10.96.0.0/12")
 _LONGEST_LINK_NAME = 15
 _POD_END = "eth0"
 
 
 class Networks(Struct, frozen=True):
     pods: IPv4Network = POD_NETWORK
-    services: IPv4Network = SERVICE_NETWORK
+    services: IPv4Network = SERVICE_RANGE
 
 
 class Wiring:
     """The infra namespace, with the bridge in it."""
 
-    def __init__(self, holder: Holder, networks: Networks, visitor: NamespaceVisitor) -> None:
+    def __init__(
+        self, holder: Holder, networks: Networks, visitor: NamespaceVisitor, services: ServiceNamespace | None = None
+    ) -> None:
         self.networks = networks
+        self._services = services
         self.namespace = network_of(holder.pid)
         self.visitor = visitor
         self.holder = holder
@@ -77,7 +82,9 @@ class Wiring:
         return await self.visitor.connect(self.namespace, address, port)
 
     async def listen(self, address: str, port: int, kind: int = socket.SOCK_STREAM) -> socket.socket:
-        return await self.visitor.listen(self.namespace, address, port, kind)
+        """At an address of the services."""
+        namespace = self.namespace if self._services is None else self._services.path
+        return await self.visitor.listen(namespace, address, port, kind)
 
     async def dial(self, address: str, port: int) -> socket.socket:
         to = ip_address(address)
@@ -89,6 +96,8 @@ class Wiring:
         return await self.visitor.connect(network_of(pod.pid), "127.0.0.1", port)
 
     async def close(self) -> None:
+        if self._services is not None:
+            self._services.close()
         self.visitor.close()
 
     async def stop(self) -> None:
@@ -105,9 +114,23 @@ async def open_wiring(directory: Path, networks: Networks, visitor: NamespaceVis
     """The one that an earlier life of the node made here, or a new one."""
     directory.mkdir(parents=True, exist_ok=True)
     holder = find_holder(directory) or await start_holder(directory, visitor)
-    wiring = Wiring(holder, networks, visitor)
-    await visitor.visit(wiring.namespace, lambda: _prepare(networks))
-    return wiring
+    namespace = network_of(holder.pid)
+    await visitor.visit(namespace, lambda: _prepare(networks))
+    return Wiring(holder, networks, visitor, await _open_services(namespace, networks, visitor))
+
+
+async def _open_services(namespace: Path, networks: Networks, visitor: NamespaceVisitor) -> ServiceNamespace | None:
+    """None where this machine allows for none: then the services are in the infra namespace themselves."""
+    try:
+        return await open_service_namespace(visitor, namespace, networks.pods, networks.services)
+    except OSError:
+        await visitor.visit(namespace, lambda: _own_services(networks))
+        return None
+
+
+def _own_services(networks: Networks) -> None:
+    with contextlib.closing(Netlink()) as netlink:
+        _unless_there(lambda: netlink.make_local(networks.services))
 
 
 def _prepare(networks: Networks) -> None:
@@ -119,7 +142,6 @@ def _prepare(networks: Networks) -> None:
             netlink.add_bridge(BRIDGE)
         _unless_there(lambda: netlink.add_address(BRIDGE, _gateway(networks)))
         netlink.set_up(BRIDGE)
-        _unless_there(lambda: netlink.make_local(networks.services))
     finally:
         netlink.close()
 

@@ -133,12 +133,21 @@ def run_program(order: Order, streams: Streams, tell: int) -> NoReturn:
         with contextlib.suppress(OSError, ValueError):
             signal.signal(number, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    _be_nice(order.niceness)
     _enter_directory(order.directory)
     if order.is_plain:
         syscalls.hear_end_of_parent(signal.SIGKILL)
     else:
         identity.become(order)
     os.execvpe(order.argv[0], order.argv, order.environment)  # noqa: S606
+
+
+def _be_nice(niceness: int) -> None:
+    """Systems for desktops weigh whole sessions, each of which can be nice by itself."""
+    if niceness:
+        os.nice(niceness)
+        with contextlib.suppress(OSError):
+            Path("/proc/self/autogroup").write_text(str(niceness))
 
 
 def _enter_directory(directory: str) -> None:

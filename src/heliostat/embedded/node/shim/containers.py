@@ -72,6 +72,10 @@ class Containers:
             raise ProcessLookupError(f"the container {id_} is not running")
         return running
 
+    def list_first_processes(self) -> dict[str, int]:
+        """Of those that run, by their ids."""
+        return {id_: running.init for id_, running in self._running.items() if running.init and not running.run.is_over}
+
     def signal(self, id_: str, number: int) -> None:
         running = self._running.get(id_)
         if running is None or running.run.is_over:

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import signal
+import socket
 from typing import NoReturn
 
 from heliostat.embedded.node.shim import container, syscalls
@@ -29,10 +30,14 @@ def begin(order: Order, init: int, streams: Streams, seconds: float = 0.0) -> co
 
 def _enter_and_run(order: Order, init: int, streams: Streams, tell: int, seconds: float) -> NoReturn:
     container.keep_only(*streams, tell)
-    container.join_control_groups(order)
-    for name, flag in () if order.is_plain else _NAMESPACES:
-        syscalls.join_namespace(f"/proc/{init}/ns/{name}", flag)
+    try:
+        container.join_control_groups(order)
+        for name, flag in () if order.is_plain else _NAMESPACES:
+            syscalls.join_namespace(f"/proc/{init}/ns/{name}", flag)
+    except (FileNotFoundError, ProcessLookupError):  # its files are in no place that anybody else knows
+        raise ProcessLookupError(f"the container {order.name} ended before the command could run in it") from None
     os.chdir("/")
+    streams = _open_terminal(order, streams) if order.has_terminal else streams
     program = os.fork()  # a joined PID namespace holds for children
     if not program:
         try:
@@ -48,6 +53,19 @@ def _enter_and_run(order: Order, init: int, streams: Streams, tell: int, seconds
     ended = container.ended_by(status)
     os.write(tell, f"ended {ended.exit_code} {ended.signal}\n".encode())
     os._exit(0)
+
+
+def _open_terminal(order: Order, streams: Streams) -> Streams:
+    """One of the container's own, so that its name leads to it in there; our end goes out over the given socket."""
+    ours, theirs = os.openpty()
+    if not order.is_plain:
+        os.fchown(theirs, order.user, -1)
+    channel = socket.socket(fileno=streams.stdin)
+    socket.send_fds(channel, [b"t"], [ours])
+    channel.close()
+    for descriptor in {ours, *streams} - {streams.stdin}:
+        os.close(descriptor)
+    return Streams(theirs, theirs, theirs)
 
 
 def _end_after(seconds: float, program: int, tell: int) -> None:

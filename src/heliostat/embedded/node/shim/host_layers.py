@@ -31,7 +31,22 @@ def lay_host_under(order: Order, root: Path) -> None:
             layers.lay(place, _beneath(root, place))
     for hidden in order.hidden:
         if _beneath(root, hidden).is_dir():
-            syscalls.mount("tmpfs", str(_beneath(root, hidden)), "tmpfs", options="size=4k,mode=000")
+            hide(str(_beneath(root, hidden)))
+
+
+def hide(directory: str) -> None:
+    syscalls.mount("tmpfs", directory, "tmpfs", options="size=4k,mode=000")
+
+
+def is_shown(place: str, hidden: Collection[str] = ()) -> bool:
+    """Whether containers see this directory anyway, writable as the rest: whatever is mounted in it finds its place."""
+    path, is_user = os.path.realpath(place), identity.has_own_users()
+    if _is_beneath(path, (*_OWN, *hidden, *((_HOME,) if is_user else ()))):
+        return False
+    around, kind = max(
+        (mount for mount in list_mounts() if _is_beneath(path, mount[:1])), key=lambda mount: len(mount[0])
+    )
+    return is_user or around == "/" or kind in _HOLDING_FILES
 
 
 class _Layers:
@@ -57,7 +72,7 @@ class _Layers:
         upper.chmod(Path(place).stat().st_mode & 0o7777)
         places = f"lowerdir={_escape(place)},upperdir={_escape(str(upper))},workdir={_escape(str(work))}"
         try:
-            syscalls.mount("overlay", str(target), "overlay", options=self._options + places)
+            syscalls.mount("overlay", str(target), "overlay", syscalls.NO_DEVICES, self._options + places)
         except OSError:
             show_read_only(place, target)
 
@@ -76,18 +91,18 @@ class _Layers:
 
 
 def show_read_only(place: str, target: Path) -> None:
-    bind(place, target)
+    bind(place, str(target))
     syscalls.make_read_only(str(target))
 
 
-def bind(source: str, target: Path, *, is_recursive: bool = False) -> None:
+def bind(source: str, target: str, *, is_recursive: bool = False) -> None:
     """A user namespace may not show what lies under a mount of the host, so there the mounts beneath come along."""
     try:
-        syscalls.mount(source, str(target), flags=syscalls.BIND | (syscalls.RECURSIVE if is_recursive else 0))
+        syscalls.mount(source, target, flags=syscalls.BIND | (syscalls.RECURSIVE if is_recursive else 0))
     except OSError as error:
         if error.errno != errno.EINVAL or is_recursive:
             raise
-        syscalls.mount(source, str(target), flags=syscalls.BIND | syscalls.RECURSIVE)
+        syscalls.mount(source, target, flags=syscalls.BIND | syscalls.RECURSIVE)
 
 
 def _lay_pieces_under(order: Order, root: Path, layers: _Layers) -> None:
@@ -97,7 +112,7 @@ def _lay_pieces_under(order: Order, root: Path, layers: _Layers) -> None:
     own = layers.directory / "root"
     own.mkdir(parents=True, exist_ok=True)
     own.chmod(0o755)
-    bind(str(own), root)
+    bind(str(own), str(root))
     (root / _HOME.lstrip("/")).mkdir(exist_ok=True)
     mounts = [place for place in _mount_points() if not _is_left_out(place, order)]
     wanted = list(_wanted_directories(order))
@@ -111,7 +126,7 @@ def _wanted_directories(order: Order) -> Iterator[str]:
     """As the host names them, links followed: where volumes are mounted, and where the program begins."""
     for mount in order.mounts:
         target = Path(mount.target)
-        is_directory = mount.kind != "bind" or Path(mount.source).is_dir()
+        is_directory = mount.kind != "bind" or not Path(mount.source, mount.inside).is_file()
         yield os.path.realpath(target if is_directory else target.parent)
     yield os.path.realpath(order.directory)
 
@@ -148,15 +163,16 @@ def _lay_piece(place: str, target: Path, layers: _Layers, wanted: Iterable[str])
 
 def _file_systems() -> list[str]:
     """Where the host has file systems with files beneath its root, outermost first."""
-    found = {place for place, kind in _mounts() if kind in _HOLDING_FILES}
+    found = {place for place, kind in list_mounts() if kind in _HOLDING_FILES}
     return sorted(found - {"/"}, key=lambda place: (place.count("/"), place))
 
 
 def _mount_points() -> list[str]:
-    return [place for place, _kind in _mounts()]
+    return [place for place, _kind in list_mounts()]
 
 
-def _mounts() -> Iterator[tuple[str, str]]:
+def list_mounts() -> Iterator[tuple[str, str]]:
+    """Places and kinds of file systems, as this process sees them."""
     for line in Path("/proc/self/mountinfo").read_text().splitlines():
         before, _, after = line.partition(" - ")
         yield _unescape(before.split()[4]), after.split()[0]
@@ -168,8 +184,12 @@ def _unescape(text: str) -> str:
 
 def _is_left_out(place: str, order: Order) -> bool:
     """The container gets its own, must not see it, or it is a single file."""
-    tops = (*_OWN, *order.hidden)
-    return any(place == top or place.startswith(f"{top}/") for top in tops) or not Path(place).is_dir()
+    return _is_beneath(place, (*_OWN, *order.hidden)) or not Path(place).is_dir()
+
+
+def _is_beneath(place: str, tops: Iterable[str]) -> bool:
+    """One of them, or in one."""
+    return any(place == top or place.startswith(f"{top.rstrip('/')}/") for top in tops)
 
 
 def _escape(path: str) -> str:

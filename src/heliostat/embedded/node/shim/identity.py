@@ -43,7 +43,9 @@ def become(order: Order) -> None:
 
 def _limit(order: Order) -> None:
     if not order.is_privileged:
-        syscalls.drop_capabilities()
+        syscalls.keep_capabilities(order.capabilities)
+    if order.gains_nothing:
+        syscalls.gain_nothing()
 
 
 def _may_choose_groups() -> bool:

@@ -17,7 +17,7 @@ PLAIN = "without-namespaces"  # a file that marks such a sandbox
 LARGEST = 64 * 1024
 
 START, SIGNAL, ATTACH, RESIZE, LISTEN, STOP = "start", "signal", "attach", "resize", "listen", "stop"
-EXECUTE, CANCEL = "execute", "cancel"
+EXECUTE, CANCEL, FIRST_PROCESSES = "execute", "cancel", "first-processes"
 MEMORY = "memory"
 
 
@@ -28,7 +28,7 @@ class Mount(NamedTuple):
     kind: str = "bind"  # or memory: a file system of the Pod's that covers the source
     size: int = 0  # bytes that memory may hold; 0: half of what the machine has
     is_recursive: bool = False
-    inside: str = ""  # the part of a memory volume that is wanted; empty: all of it
+    inside: str = ""  # the part that is wanted, made where it is missing; empty: all of it
 
 
 class Order(NamedTuple):
@@ -50,8 +50,11 @@ class Order(NamedTuple):
     stdin_ends_with_first: bool = False  # when the first who is attached has ended it
     has_read_only_root: bool = False
     is_privileged: bool = False
+    capabilities: tuple[int, ...] = ()  # that it may have at most, unless it is privileged
+    gains_nothing: bool = False  # from files of programs, such as those of sudo
     hidden: tuple[str, ...] = ()  # directories of the host that the container does not see
     control_groups: tuple[str, ...] = ()  # files of the host that take the processes which are to be limited
+    niceness: int = 0  # where control groups do not weigh it
     is_plain: bool = False  # in no namespaces, as whoever runs the node: its mounts, user and groups do not count
     log_bytes: int = 10 * 1024 * 1024  # of one log file; the last one of that size is kept beside it
 
@@ -64,7 +67,7 @@ def write_order(path: Path, order: Order) -> None:
 def read_order(path: Path) -> Order:
     fields = json.loads(path.read_text())
     fields["mounts"] = tuple(Mount(**mount) for mount in fields["mounts"])
-    for name in ("argv", "groups", "hidden", "control_groups"):
+    for name in ("argv", "groups", "hidden", "control_groups", "capabilities"):
         fields[name] = tuple(fields[name])
     return Order(**fields)
 

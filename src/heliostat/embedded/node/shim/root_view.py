@@ -5,10 +5,12 @@ it lives in the container's mount namespace and is gone with it.
 """
 
 import os
+import stat
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from heliostat.embedded.node.shim import host_layers, syscalls
-from heliostat.embedded.node.shim.protocol import MEMORY, Mount, Order
+from heliostat.embedded.node.shim import beneath, confinement, host_layers, syscalls
+from heliostat.embedded.node.shim.protocol import Mount, Order
 
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
 _DEVICES_OF_ACCELERATORS = ("nvidia", "accel", "kfd", "dri")
@@ -21,7 +23,7 @@ _DEVICE_LINKS = {
 }
 _SHARED_MEMORY = 64 * 1024 * 1024  # what container engines give by default
 _PLAIN = syscalls.NO_SETUID | syscalls.NO_DEVICES | syscalls.NO_EXEC
-_MOST_LINKS = 255
+_OWN_DIRECTORIES = ("/", "/tmp", "/run")  # noqa: S108
 
 
 def enter(order: Order, root: Path) -> None:
@@ -29,14 +31,25 @@ def enter(order: Order, root: Path) -> None:
     syscalls.mount("", "/", flags=syscalls.RECURSIVE | syscalls.PRIVATE)
     host_layers.lay_host_under(order, root)
     _mount_own(order, root)
+    if not order.is_privileged:
+        confinement.confine(root)
     for wanted in sorted(order.mounts, key=lambda each: each.target.count("/")):
-        _mount_volume(wanted, root)
+        _mount_volume(wanted, root, order.hidden)
     os.chdir(root)
     syscalls.pivot_root(".", ".")
     syscalls.unmount(".")
     os.chdir("/")
     if order.has_read_only_root:
-        syscalls.make_read_only("/")
+        _close_root(order)
+
+
+def _close_root(order: Order) -> None:
+    """All that a container has of the host and for itself; its volumes, /dev and /proc are what they are."""
+    Path(order.directory).mkdir(parents=True, exist_ok=True)  # nobody can later
+    volumes = {str(beneath.resolve_inside(Path("/"), mount.target)) for mount in order.mounts}
+    for place, kind in host_layers.list_mounts():
+        if place not in volumes and (kind == "overlay" or place in _OWN_DIRECTORIES):
+            syscalls.make_read_only(place)
 
 
 def _mount_own(order: Order, root: Path) -> None:
@@ -44,12 +57,12 @@ def _mount_own(order: Order, root: Path) -> None:
         (root / name).mkdir(exist_ok=True)
     syscalls.mount("proc", str(root / "proc"), "proc", _PLAIN)
     syscalls.mount("/sys", str(root / "sys"), flags=syscalls.BIND | syscalls.RECURSIVE)
-    syscalls.make_read_only(str(root / "sys"))
     for name, mode in (("tmp", 0o1777), ("run", 0o755)):
         place = Path(order.work, "layers", name)
         place.mkdir(parents=True, exist_ok=True)
         place.chmod(mode)
         syscalls.mount(str(place), str(root / name), flags=syscalls.BIND)
+        syscalls.forbid_devices(str(root / name))
     _make_devices(order, root / "dev")
 
 
@@ -79,50 +92,43 @@ def _show_device(source: Path, target: Path) -> None:
         syscalls.mount(str(source), str(target), flags=syscalls.BIND)
 
 
-def _mount_volume(wanted: Mount, root: Path) -> None:
-    target = resolve_inside(root, wanted.target)
-    source = _find_part(wanted) if wanted.kind == MEMORY else wanted.source
-    if Path(source).is_dir():
-        target.mkdir(parents=True, exist_ok=True)
-    elif not target.exists():
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.touch()
-    host_layers.bind(source, target, is_recursive=wanted.is_recursive)
-    if wanted.is_read_only:
-        syscalls.make_read_only(str(target))
+def _mount_volume(wanted: Mount, root: Path, hidden: Iterable[str]) -> None:
+    """The volume, or the part of it that is wanted, as descriptors: containers of the Pod may be at work in it."""
+    try:
+        source = _open_source(wanted)
+        is_file = not stat.S_ISDIR(os.fstat(source).st_mode)
+        target = beneath.open_inside(root, wanted.target, mode=0o755, is_file=is_file)
+        host_layers.bind(beneath.name_of(source), beneath.name_of(target), is_recursive=wanted.is_recursive)
+        for descriptor in (source, target):
+            os.close(descriptor)
+        if wanted.is_read_only:
+            _at(root, wanted.target, syscalls.make_read_only)
+        for inner in _hidden_inside(wanted, hidden):
+            _at(root, f"{wanted.target}/{inner}", host_layers.hide)
+    except OSError as error:
+        where = f"{wanted.source}/{wanted.inside}" if wanted.inside else wanted.source
+        raise OSError(error.errno, f"mount of {where} on {wanted.target}: {error.strerror or error}") from None
 
 
-def _find_part(wanted: Mount) -> str:
-    """Of a volume in memory, made if it is missing; a link in there leads nowhere else."""
+def _open_source(wanted: Mount) -> int:
+    """Parts that are missing are made as the volume is."""
+    if not wanted.inside:
+        return os.open(wanted.source, os.O_PATH | os.O_CLOEXEC)
     volume = Path(wanted.source)
-    part = resolve_inside(volume, wanted.inside)
-    if not part.exists():
-        part.mkdir(parents=True)
-        part.chmod(volume.stat().st_mode & 0o7777)
-    return str(part)
+    return beneath.open_inside(volume, wanted.inside, mode=stat.S_IMODE(volume.stat().st_mode))
 
 
-def resolve_inside(root: Path, path: str) -> Path:
-    """Where an absolute path lies under a root, links followed as somebody inside would: none leads out of it."""
-    done: list[str] = []
-    todo = _parts(path)
-    for _ in range(_MOST_LINKS + len(todo)):
-        if not todo:
-            return root.joinpath(*done)
-        part = todo.pop()
-        if part == "..":
-            done = done[:-1]
-            continue
-        place = root.joinpath(*done, part)
-        if not place.is_symlink():
-            done.append(part)
-            continue
-        link = str(place.readlink())
-        done = [] if link.startswith("/") else done
-        todo += _parts(link)
-    raise OSError(f"{path}: too many links")
+def _hidden_inside(wanted: Mount, hidden: Iterable[str]) -> Iterator[str]:
+    """What a directory of the host shows that no container may see."""
+    source = Path(wanted.source, wanted.inside).resolve()
+    for place in map(Path, hidden):
+        if source in place.resolve().parents and place.is_dir():
+            yield str(place.resolve().relative_to(source))
 
 
-def _parts(path: str) -> list[str]:
-    """The last one first."""
-    return [part for part in path.split("/") if part not in ("", ".")][::-1]
+def _at(root: Path, path: str, act: Callable[[str], None]) -> None:
+    place = beneath.open_inside(root, path)
+    try:
+        act(beneath.name_of(place))
+    finally:
+        os.close(place)

@@ -32,7 +32,10 @@ class Service:
         loop.hear(self._socket.fileno(), self._accept)
 
     def _accept(self) -> None:
-        connection, _ = self._socket.accept()
+        try:
+            connection, _ = self._socket.accept()
+        except OSError:
+            return  # whoever it was has gone, or comes again: the Pod does not end of it
         self._loop.hear(connection.fileno(), lambda: self._receive(connection))
 
     def _receive(self, connection: socket.socket) -> None:
@@ -67,6 +70,9 @@ class Service:
                 self._containers.attach(message["id"], dict(zip(message["streams"], descriptors, strict=True)))
             case protocol.RESIZE:
                 self._containers.resize(message["id"], message["rows"], message["columns"])
+            case protocol.FIRST_PROCESSES:
+                self._answer(connection, message, processes=self._containers.list_first_processes())
+                return
             case protocol.CANCEL:
                 self._commands.end((connection, message["execution"]))
             case protocol.LISTEN:

@@ -5,6 +5,7 @@ Standard library only: the shim starts without anything else, so that a Pod begi
 
 import ctypes
 import os
+from collections.abc import Collection
 from pathlib import Path
 
 NEW_MOUNTS = 0x0002_0000
@@ -26,6 +27,7 @@ PRIVATE = 0x4_0000
 _DETACH = 2
 _RELATIVE_TIMES = 0x20_0000
 _KEPT_FLAGS = {
+    os.ST_RDONLY: READ_ONLY,
     os.ST_NOSUID: NO_SETUID,
     os.ST_NODEV: NO_DEVICES,
     os.ST_NOEXEC: NO_EXEC,
@@ -37,11 +39,10 @@ _PIVOT_ROOT = {"x86_64": 155, "aarch64": 41, "riscv64": 41, "ppc64le": 203, "s39
 _PR_SET_PDEATHSIG = 1
 _PR_CAPBSET_DROP = 24
 _PR_SET_CHILD_SUBREAPER = 36
+_PR_SET_NO_NEW_PRIVS = 38
+_PR_CAP_AMBIENT, _CLEAR_ALL = 47, 4
+_CAPABILITY_VERSION = 0x2008_0522
 
-# What a container engine leaves to a container by default; everything else is dropped.
-# chown, dac_override, fowner, fsetid, kill, setgid, setuid, setpcap, net_bind_service, net_raw, sys_chroot, mknod,
-# audit_write, setfcap
-_KEPT_CAPABILITIES = frozenset((0, 1, 3, 4, 5, 6, 7, 8, 10, 13, 18, 27, 29, 31))
 _LAST_CAPABILITY = Path("/proc/sys/kernel/cap_last_cap")
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -68,9 +69,18 @@ def mount(source: str, target: str, kind: str = "", flags: int = 0, options: str
 
 def make_read_only(target: str) -> None:
     """A mount; what else it forbids stays forbidden, as the kernel insists for those of a more privileged one."""
+    _forbid(target, READ_ONLY)
+
+
+def forbid_devices(target: str) -> None:
+    """A mount: its device files open nothing."""
+    _forbid(target, NO_DEVICES)
+
+
+def _forbid(target: str, flags: int) -> None:
     there = os.statvfs(target).f_flag
     kept = sum(flag for of_place, flag in _KEPT_FLAGS.items() if there & of_place)
-    mount("", target, flags=REMOUNT | BIND | READ_ONLY | kept)
+    mount("", target, flags=REMOUNT | BIND | flags | kept)
 
 
 def unmount(target: str) -> None:
@@ -82,12 +92,28 @@ def pivot_root(new: str, old: str) -> None:
     _check(_libc.syscall(_PIVOT_ROOT[os.uname().machine], new.encode(), old.encode()), f"pivot_root({new})")
 
 
-def drop_capabilities() -> None:
-    """What the next program cannot have, even as root."""
+def keep_capabilities(kept: Collection[int]) -> None:
+    """All that the next program can have, even as root."""
     last = int(_LAST_CAPABILITY.read_text())
     for number in range(last + 1):
-        if number not in _KEPT_CAPABILITIES:
+        if number not in kept:
             _check(_libc.prctl(_PR_CAPBSET_DROP, number, 0, 0, 0), f"drop of capability {number}")
+    _libc.prctl(_PR_CAP_AMBIENT, _CLEAR_ALL, 0, 0, 0)  # kernels before 4.3 have none
+    _inherit_no_capabilities()
+
+
+def _inherit_no_capabilities() -> None:
+    """A program of root has those that are handed down besides those that are left to it."""
+    header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0)
+    sets = (ctypes.c_uint32 * 6)()  # effective, permitted and inherited, of the lower and the upper 32
+    _check(_libc.capget(header, sets), "capget")
+    sets[2] = sets[5] = 0
+    _check(_libc.capset(header, sets), "capset")
+
+
+def gain_nothing() -> None:
+    """No program that is started from here on has more rights than this one, whatever its file says."""
+    _check(_libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "prctl(PR_SET_NO_NEW_PRIVS)")
 
 
 def take_on_orphans() -> None:

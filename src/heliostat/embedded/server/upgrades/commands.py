@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from heliostat.embedded.server.messages import GoneError, Upgrade, Wire
-from heliostat.embedded.server.node_backend import Execution, Failed, Outcome, TerminalSize
+from heliostat.embedded.server.nodes.node_backend import Execution, Failed, Outcome, TerminalSize
 from heliostat.embedded.server.upgrades.channels import Channels
 from heliostat.embedded.server.upgrades.negotiation import Spoken
 from heliostat.embedded.server.upgrades.outcomes import build_outcome

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from heliostat.embedded.refusals import PlainRefusedError
 from heliostat.embedded.server.messages import GoneError, Upgrade, Wire
-from heliostat.embedded.server.node_backend import Failed
+from heliostat.embedded.server.nodes.node_backend import Failed
 from heliostat.embedded.server.upgrades.channels import Channels
 from heliostat.embedded.server.upgrades.negotiation import Spoken
 from heliostat.embedded.server.upgrades.spdy_streams import SpdyStream, SpdyStreams

@@ -3,7 +3,7 @@
 The reasons, causes and beginnings of the sentences are the kubelet's: kubectl takes its exit code from them.
 """
 
-from heliostat.embedded.server.node_backend import Exited, Failed, Outcome
+from heliostat.embedded.server.nodes.node_backend import Exited, Failed, Outcome
 from heliostat.kube.jsontree import JsonObject, encode_json
 
 _DOING = {"exec": "error executing command in container", "attach": "error attaching to container"}

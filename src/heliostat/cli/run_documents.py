@@ -1,0 +1,58 @@
+"""The documents of ``heliostat run``: read and judged before anything is started.
+
+Findings are told as ``apply`` tells them. A field that its kind does not have is a warning there and the end here: the
+server is ours, has our definitions, and refuses such a document.
+"""
+
+import sys
+from collections import Counter
+from collections.abc import Iterable
+
+from heliostat.api.documents import is_ray_document
+from heliostat.api.review import review
+from heliostat.api.settings import Settings
+from heliostat.cli.errors import CommandError
+from heliostat.cli.findings import format_finding
+from heliostat.cli.identity import check_identity
+from heliostat.cli.inputs import load_documents
+from heliostat.kube.jsontree import JsonObject
+from heliostat.kube.problems import Problem
+
+RAY_CLUSTER, RAY_JOB = "RayCluster", "RayJob"
+_LAST = {RAY_CLUSTER: 2, RAY_JOB: 3}
+_FIRST = ("Namespace", "CustomResourceDefinition")
+_UNKNOWN_FIELD = "schema.unknown-field"
+
+
+def load_judged(filename: str, settings: Settings) -> list[JsonObject]:
+    """In the order in which they are applied. Raises CommandError."""
+    documents = load_documents([filename])
+    is_refused = False
+    for document in documents:
+        for problem in review(document.tree, settings).problems if is_ray_document(document.tree) else ():
+            print(format_finding(document, problem), file=sys.stderr, flush=True)
+            is_refused |= _is_fatal(problem)
+    if is_refused:
+        raise CommandError("the file is refused, and nothing was started: correct what is told above", 1)
+    for document in documents:
+        check_identity(document)
+    trees = sorted((document.tree for document in documents), key=_turn)
+    count = Counter(tree.get("kind") for tree in trees)
+    if count[RAY_JOB] > 1 or (not count[RAY_JOB] and count[RAY_CLUSTER] != 1):
+        raise CommandError(f"{filename} must hold exactly one RayCluster or one RayJob", 1)
+    return trees
+
+
+def find_job(trees: Iterable[JsonObject]) -> JsonObject | None:
+    """What is run of them, where it is no RayCluster."""
+    return next((tree for tree in trees if tree.get("kind") == RAY_JOB), None)
+
+
+def _turn(tree: JsonObject) -> int:
+    """What others need goes first, and what runs Ray last: it starts with its Secrets, ConfigMaps and Redis there."""
+    kind = tree.get("kind")
+    return 0 if kind in _FIRST else _LAST.get(str(kind), 1)
+
+
+def _is_fatal(problem: Problem) -> bool:
+    return problem.severity == "error" or problem.rule == _UNKNOWN_FIELD

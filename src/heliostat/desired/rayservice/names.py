@@ -1,0 +1,35 @@
+"""Names of what a RayService makes (rayservice.md §9).
+
+The name of a cluster is derived from why it is made: the spec's generation and the clusters that it comes after. So a
+repeated pass chooses the same name, and a cluster that was deleted by hand is followed by one of another name.
+"""
+
+from heliostat.api.markers import JsonObject
+from heliostat.api.rayservice import RayService
+from heliostat.kube.suffixes import derive_suffix
+
+
+def choose_cluster_name(service: RayService, active: str, pending: str) -> str:
+    metadata = service.metadata
+    return f"{metadata.name}-{derive_suffix(metadata.uid, 'cluster', str(metadata.generation or 0), active, pending)}"
+
+
+def service_head_service_name(service: str) -> str:
+    return f"{service}-head-svc"
+
+
+def service_serve_service_name(service: RayService) -> str:
+    """The user's own name for it counts."""
+    users = (service.spec.serve_service or {}).get("metadata") or {}
+    return str(users.get("name") or f"{service.metadata.name}-serve-svc")
+
+
+def owner_reference(service: RayService) -> JsonObject:
+    return {
+        "apiVersion": "ray.io/v1",
+        "kind": "RayService",
+        "name": service.metadata.name,
+        "uid": service.metadata.uid,
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }

@@ -1,0 +1,1 @@
+"""StatefulSets: Pods with names that stay, one after the other, each with volumes of its own."""

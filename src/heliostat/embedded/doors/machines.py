@@ -1,0 +1,14 @@
+"""What a node has and promises."""
+
+from heliostat.embedded.controllers.nodes.machines import Judgement, Machine
+from heliostat.embedded.controllers.taints import NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE
+from heliostat.embedded.controllers.views.nodes import Taint
+
+__all__ = [
+    "NO_EXECUTE",
+    "NO_SCHEDULE",
+    "PREFER_NO_SCHEDULE",
+    "Judgement",
+    "Machine",
+    "Taint",
+]

@@ -1,0 +1,186 @@
+"""Why a RayCluster is not ready: the operator's own plan over what is there now, told to people.
+
+Order of the sentences: nobody works on it; what the plan waits for; what the operator wrote into the status; the head;
+the workers. A cluster is ready when its head is, when every group has all its workers, and when no plan is held up.
+The plan is made here, from the same objects and by the same function as the operator's, and carried out by nobody.
+"""
+
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
+
+from msgspec import Struct
+
+from heliostat.api.cluster_features import is_autoscaling
+from heliostat.api.markers import JsonObject
+from heliostat.api.raycluster import RayCluster
+from heliostat.api.review import Review, review
+from heliostat.api.settings import Settings
+from heliostat.api.validation import refusal, status_problems
+from heliostat.desired import labels
+from heliostat.desired.raycluster.cluster import build_desired
+from heliostat.desired.raycluster.model import DesiredCluster
+from heliostat.explain.events import Warnings
+from heliostat.explain.explanation import Explanation, Sentence, join_unique
+from heliostat.explain.fixes import REFUSAL_FIXES, find_fix
+from heliostat.explain.images import tell_versions
+from heliostat.explain.places import count_ready, list_places
+from heliostat.explain.pods import find_pod_trouble, tell_troubles
+from heliostat.explain.raycluster.autoscaler import tell_autoscaler
+from heliostat.explain.waits import NOT_READY, is_held_up, tell_waits, verdict_of
+from heliostat.kube.conditions import get_condition, is_condition_true
+from heliostat.kube.facts import Unknown
+from heliostat.kube.lookups import KindName
+from heliostat.kube.plan import Plan, WriteStatus
+from heliostat.kube.pods import PodView
+from heliostat.plan.own_conditions import HINDERED, SPEC_NOT_APPLIED
+from heliostat.plan.raycluster.cluster import plan_cluster
+from heliostat.plan.raycluster.observed import ObservedCluster, observe_objects
+from heliostat.plan.raycluster.pod_health import group_of, node_type
+from heliostat.plan.raycluster.remembered import Remembered
+from heliostat.plan.raycluster.situation import Situation
+from heliostat.plan.raycluster.status_conditions import REPLICA_FAILURE
+from heliostat.plan.table import describe_action
+from heliostat.plan.unread import hide_unread
+
+_ENDS = "; this ends when "
+_MOST_STEPS = 12
+
+
+class Presence(StrEnum):
+    """Whether an operator works here, as far as its lease or its supervisor tells."""
+
+    RUNNING = "running"
+    ABSENT = "absent"
+    UNKNOWN = "unknown"
+
+
+class Scene(Struct, frozen=True, kw_only=True):
+    """What was read around a RayCluster. ``unread`` are kinds that could not be, and why."""
+
+    cluster: JsonObject
+    objects: tuple[JsonObject, ...] = ()
+    unread: Mapping[KindName, str] = {}
+    events: tuple[JsonObject, ...] = ()
+    operator: Presence = Presence.UNKNOWN
+    now: float
+
+
+def explain_cluster(scene: Scene, settings: Settings) -> Explanation:
+    reviewed = review(scene.cluster, settings)
+    metadata = scene.cluster["metadata"]
+    title = f"RayCluster {metadata.get('namespace', 'default')}/{metadata['name']}"
+    if reviewed.tree is None or not isinstance(reviewed.object, RayCluster):
+        return _explain_misfit(title, reviewed)
+    observed = hide_unread(observe_objects(reviewed.tree, scene.objects), scene.unread)
+    refused = reviewed.refusal or refusal(status_problems(observed.conditions))
+    desired = build_desired(reviewed.object, settings) if refused is None else None
+    remembered = Remembered(groups_seen=frozenset(group.name for group in desired.groups) if desired else frozenset())
+    plan = plan_cluster(
+        Situation(
+            observed=observed, desired=desired, settings=settings, remembered=remembered, now=scene.now, refusal=refused
+        )
+    )
+    return _tell(title, scene, observed, desired, plan)
+
+
+def _explain_misfit(title: str, reviewed: Review) -> Explanation:
+    problem = reviewed.refusal
+    what = "this object does not match the RayCluster schema"
+    sentence = Sentence(what, str(problem), problem.fix if problem else "")
+    return Explanation(title=title, verdict="is refused", is_ready=False, sentences=(sentence,))
+
+
+def _tell(
+    title: str, scene: Scene, observed: ObservedCluster, desired: DesiredCluster | None, plan: Plan
+) -> Explanation:
+    pods = observed.own_pods
+    seen = () if isinstance(pods, Unknown) else pods
+    steps = tuple(_steps(plan))
+    sentences = join_unique(
+        (
+            *_tell_absence(scene.operator, has_work=bool(steps)),
+            *tell_waits(plan.waits),
+            *_tell_status(observed, frozenset(wait.message for wait in plan.waits)),
+            *_tell_pods(seen, Warnings(scene.events)),
+        )
+    )
+    count = count_ready(seen)
+    ready = desired is not None and count.has_all(desired) and not is_held_up(plan.waits) and not steps
+    so_far = f": {count.out_of(desired)}" if desired is not None and seen else ""
+    verdict = f"is ready: {count}" if ready else f"{verdict_of(plan.waits) or NOT_READY}{so_far}"
+    return Explanation(
+        title=title,
+        verdict=verdict,
+        is_ready=ready,
+        sentences=() if ready else sentences or (_nothing_known(steps),),
+        places=list_places(seen),
+        steps=steps,
+        notes=(
+            *(sentences if ready else ()),
+            *_tell_unapplied(observed),
+            *_notes(observed, desired),
+            *tell_versions(seen),
+        ),
+    )
+
+
+def _tell_absence(operator: Presence, *, has_work: bool) -> Iterator[Sentence]:
+    if has_work and operator is Presence.ABSENT:
+        yield Sentence(
+            "no operator seems to be running",
+            "there is work to do, and no operator holds its lease or is known to the supervisor of this machine",
+            "start one: heliostat up for this machine, heliostat operator for another cluster",
+        )
+
+
+def _nothing_known(steps: tuple[str, ...]) -> Sentence:
+    if steps:
+        return Sentence("the operator has not made everything yet", "", "wait a moment and ask again")
+    return Sentence("its Pods are not all there yet", "", "wait a moment and ask again")
+
+
+def _tell_status(observed: ObservedCluster, told: frozenset[str]) -> Iterator[Sentence]:
+    """What only the operator can know: how its writes were answered. ``told`` has been said already."""
+    hindered = get_condition(observed.conditions, HINDERED)
+    for line in str((hindered or {}).get("message", "")).splitlines():
+        why, _ends, until = line.partition(_ENDS)
+        if why in told:
+            continue
+        fix = find_fix(REFUSAL_FIXES[:-1], "", why)
+        yield Sentence("the operator cannot go on", why, fix or f"this ends when {until}")
+    failure = get_condition(observed.conditions, REPLICA_FAILURE)
+    if failure is not None and is_condition_true(observed.conditions, REPLICA_FAILURE):
+        tag, _newline, why = str(failure.get("message", "")).partition("\n")
+        why = why or tag
+        yield Sentence(
+            f"the operator's last write failed: {failure.get('reason')}", why, find_fix(REFUSAL_FIXES, "", why)
+        )
+
+
+def _tell_unapplied(observed: ObservedCluster) -> Iterator[Sentence]:
+    told = get_condition(observed.conditions, SPEC_NOT_APPLIED)
+    if told is not None and told.get("status") == "True":
+        why, _ends, until = str(told.get("message", "")).partition(_ENDS)
+        yield Sentence("the running Pods do not follow the spec", why, f"this ends when {until}" if until else "")
+
+
+def _notes(observed: ObservedCluster, desired: DesiredCluster | None) -> tuple[Sentence, ...]:
+    if desired is None or not is_autoscaling(observed.cluster.spec):
+        return ()
+    return tell_autoscaler(observed.cluster, desired)
+
+
+def _tell_pods(pods: tuple[PodView, ...], warnings: Warnings) -> tuple[Sentence, ...]:
+    """The head first: workers wait for it."""
+    ordered = sorted(pods, key=lambda pod: (node_type(pod) != labels.HEAD, pod.name))
+    troubles = (find_pod_trouble(pod, warnings) for pod in ordered)
+    return tell_troubles((trouble for trouble in troubles if trouble is not None), group_of)
+
+
+def _steps(plan: Plan) -> Iterator[str]:
+    """Without the status, which follows from all the others."""
+    actions = [action for action in plan.actions() if not isinstance(action, WriteStatus)]
+    for verb, target, why in map(describe_action, actions[:_MOST_STEPS]):
+        yield f"{verb} {target}: {why}"
+    if len(actions) > _MOST_STEPS:
+        yield f"and {len(actions) - _MOST_STEPS} more: heliostat plan shows all"

@@ -1,0 +1,94 @@
+"""How a RayJob is, and the first thing that stands in its way: its phase, its plan, its cluster, its end.
+
+Order of the sentences: what people have to mend in the spec; what its cluster waits for, while there is none yet; what
+the job itself waits for; how it ended. The plan is made by the operator's own function and carried out by nobody.
+"""
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from heliostat.api.markers import JsonObject
+from heliostat.api.rayjob import RayJob
+from heliostat.api.review import review
+from heliostat.api.settings import Settings
+from heliostat.explain.explanation import Explanation, Sentence, join_unique
+from heliostat.explain.raycluster.cluster import Scene, explain_cluster
+from heliostat.explain.waits import tell_waits
+from heliostat.kube.plan import Plan
+from heliostat.plan.rayjob.against import observe_known, plan_known, tell_schedule
+from heliostat.plan.rayjob.phases import Phase, Reason
+from heliostat.plan.rayjob.reasons import Hold
+from heliostat.plan.rayjob.status import shown_phase
+
+_QUIET = frozenset({Hold.OVER, Hold.JOB_RUNS, Hold.CLUSTER_NOT_READY, Hold.SUBMISSION, Hold.CLEANUP})
+
+_FIXES: dict[str, str] = {
+    Reason.APP_FAILED: "read the program's own log: heliostat logs rayjob/NAME, or ray job logs on the cluster",
+    Reason.SUBMISSION_FAILED: "read the submitter's log (kubectl logs job/NAME), and check its image and its network",
+    Reason.DEADLINE_EXCEEDED: "give it more time in spec.activeDeadlineSeconds, and create it anew",
+    Reason.PRE_RUNNING_DEADLINE_EXCEEDED: (
+        "give it more time in spec.preRunningDeadlineSeconds, or find out why its cluster was not ready"
+    ),
+    Reason.GRACE_PERIOD_EXCEEDED: "look at the submitter: it and the Ray job did not end together",
+    Reason.STATUS_CHECK_TIMEOUT_EXCEEDED: (
+        "look at the head Pod: the dashboard has to answer; RAYJOB_STATUS_CHECK_TIMEOUT_SECONDS of the operator is how"
+        " long silence may last"
+    ),
+}
+
+
+class JobScene(Struct, frozen=True):
+    """What was read around a RayJob; ``scene`` is that of its cluster, which is empty while there is none."""
+
+    job: JsonObject
+    scene: Scene
+
+
+def explain_job(seen: JobScene, settings: Settings) -> Explanation:
+    reviewed = review(seen.job, settings)
+    metadata = seen.job["metadata"]
+    title = f"RayJob {metadata.get('namespace', 'default')}/{metadata['name']}"
+    if reviewed.tree is None or not isinstance(reviewed.object, RayJob):
+        problem = reviewed.refusal
+        sentence = Sentence("it is nothing that a RayJob can be", str(problem), problem.fix if problem else "")
+        return Explanation(title=title, verdict="is refused", is_ready=False, sentences=(sentence,))
+    scene = seen.scene
+    observed = observe_known(reviewed.tree, scene.objects, scene.unread)
+    plan = plan_known(observed, settings, scene.now, reviewed.refusal)
+    phase = shown_phase(observed.status)
+    sentences = join_unique((*_tell_cluster(phase, scene, settings), *_tell_plan(plan), *_tell_end(seen.job, phase)))
+    return Explanation(
+        title=title,
+        verdict=_verdict(observed.status, phase),
+        is_ready=phase is Phase.COMPLETE or (phase is Phase.RUNNING and not sentences),
+        sentences=sentences,
+        notes=tuple(Sentence(line) for line in tell_schedule(reviewed.object, settings)),
+    )
+
+
+def _verdict(status: JsonObject, phase: Phase | None) -> str:
+    shown = "has not been looked at by an operator yet" if phase is Phase.NEW else f"is {phase or 'unknown'}"
+    said = status.get("jobStatus")
+    reason = f" ({status['reason']})" if status.get("reason") else ""
+    return f"{shown}{reason}" + (f": Ray says {said}" if said else "")
+
+
+def _tell_cluster(phase: Phase | None, scene: Scene, settings: Settings) -> Iterator[Sentence]:
+    """Until the job runs, whatever holds up its cluster holds up the job."""
+    if phase is Phase.INITIALIZING and scene.cluster:
+        explained = explain_cluster(scene, settings)
+        if not explained.is_ready:
+            yield from explained.sentences
+
+
+def _tell_plan(plan: Plan) -> tuple[Sentence, ...]:
+    return tell_waits(wait for wait in plan.waits if wait.reason not in _QUIET)
+
+
+def _tell_end(job: JsonObject, phase: Phase | None) -> Iterator[Sentence]:
+    """With the last lines of the driver, which Ray puts into its message."""
+    status = job.get("status") or {}
+    if phase in (Phase.FAILED, Phase.RETRYING):
+        fix = _FIXES.get(str(status.get("reason")), "").replace("NAME", job["metadata"]["name"])
+        yield Sentence(f"it failed: {status.get('reason')}", str(status.get("message") or ""), fix)

@@ -1,0 +1,88 @@
+"""How a RayService is, and the first thing that stands in its way: its conditions, its plan, its clusters.
+
+Order of the sentences: what the cluster that gets ready waits for; what its applications say; what the plan waits for.
+The plan is made by the operator's own function and carried out by nobody.
+"""
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from heliostat.api.markers import JsonObject
+from heliostat.api.rayservice import RayService
+from heliostat.api.review import review
+from heliostat.api.settings import Settings
+from heliostat.explain.explanation import Explanation, Sentence, join_unique
+from heliostat.explain.raycluster.cluster import Scene, explain_cluster
+from heliostat.explain.waits import tell_waits
+from heliostat.plan.rayservice import status as statuses
+from heliostat.plan.rayservice.against import observe_known, plan_known
+from heliostat.plan.rayservice.answers import RUNNING
+from heliostat.plan.rayservice.observed import ACTIVE, PENDING
+from heliostat.plan.rayservice.reasons import Hold
+
+# Said better by the cluster itself, by the applications, or by the verdict.
+_QUIET = frozenset(
+    {Hold.CLUSTER_STARTS, Hold.SERVE_SILENT, Hold.DEPLOYING, Hold.NO_REQUESTS, Hold.UNUSED, Hold.UPGRADE}
+)
+
+
+class ServiceScene(Struct, frozen=True):
+    """What was read around a RayService; ``scene`` is that of the cluster that gets ready, else of the active one."""
+
+    service: JsonObject
+    scene: Scene
+
+
+def explain_service(seen: ServiceScene, settings: Settings) -> Explanation:
+    reviewed, metadata, scene = review(seen.service, settings), seen.service["metadata"], seen.scene
+    title = f"RayService {metadata.get('namespace', 'default')}/{metadata['name']}"
+    if reviewed.tree is None or not isinstance(reviewed.object, RayService):
+        problem = reviewed.refusal
+        sentence = Sentence("it is nothing that a RayService can be", str(problem), problem.fix if problem else "")
+        return Explanation(title=title, verdict="is refused", is_ready=False, sentences=(sentence,))
+    plan = plan_known(observe_known(reviewed.tree, scene.objects, scene.unread), settings, scene.now, reviewed.refusal)
+    status = seen.service.get("status") or {}
+    waits = tell_waits(wait for wait in plan.waits if wait.reason not in _QUIET)
+    is_ready = statuses.is_true(status, statuses.READY)
+    is_whole = is_ready and not statuses.is_true(status, statuses.UPGRADE)
+    cluster = () if is_whole else tuple(_tell_cluster(scene, settings))
+    return Explanation(
+        title=title,
+        verdict=_verdict(status),
+        is_ready=is_ready,
+        sentences=join_unique((*cluster, *_tell_applications(status), *waits)),
+    )
+
+
+def _verdict(status: JsonObject) -> str:
+    if statuses.is_true(status, statuses.SUSPENDED):
+        return "is suspended"
+    if not status:
+        return "has not been looked at by an operator yet"
+    if not statuses.is_true(status, statuses.READY):
+        return f"is not ready ({statuses.read_condition(status, statuses.READY)[1]})"
+    number = status.get("numServeEndpoints", 0)
+    count = f"{number} Pod" if number == 1 else f"{number} Pods"
+    if statuses.is_true(status, statuses.UPGRADE):
+        names = (status[slot].get("rayClusterName") for slot in (ACTIVE, PENDING))
+        return "serves with {}, and moves from {} to {}".format(count, *names)
+    return f"serves with {count}"
+
+
+def _tell_cluster(scene: Scene, settings: Settings) -> Iterator[Sentence]:
+    """Until the applications run, whatever holds up the cluster holds up the service."""
+    if scene.cluster:
+        explained = explain_cluster(scene, settings)
+        if not explained.is_ready:
+            yield from explained.sentences
+
+
+def _tell_applications(status: JsonObject) -> Iterator[Sentence]:
+    for slot in (PENDING, ACTIVE):
+        shown = status.get(slot) or {}
+        for name, application in sorted((shown.get("applicationStatuses") or {}).items()):
+            if application.get("status") != RUNNING:
+                text = f"application {name} is {application.get('status')} on {shown.get('rayClusterName')}"
+                fix = "read the log of its replicas: heliostat logs of the Pods, or Serve's page of the dashboard"
+                yield Sentence(text, str(application.get("message") or ""), fix)

@@ -1,0 +1,85 @@
+"""Take down what a file has made: what was there before stays.
+
+RayClusters and RayJobs go first, and the rest when they are gone: one with its state in Redis has it cleaned up on its
+way, and waits for minutes when its Redis, of the same file, goes at the same time.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct
+
+from heliostat.kube.jsontree import JsonObject
+from heliostat.local.file_pods import fetch_file_pods
+from heliostat.local.session import Session
+from heliostat.plan.raycluster.deletion import FINALIZER as REDIS_CLEANUP
+from heliostat.runtime.errors import ApiError
+
+RAY_CLUSTER = "RayCluster"
+_WITH_RAY = (RAY_CLUSTER, "RayJob")
+_POLL_SECONDS = 0.2
+_OF_KUBERNETES = ("foregroundDeletion", "orphan")
+
+
+class Made(Struct, frozen=True):
+    tree: JsonObject  # as the server has it
+    is_new: bool
+
+
+async def take_down(
+    session: Session, made: Sequence[Made], show: Callable[[tuple[str, ...]], None], seconds: float
+) -> list[JsonObject]:
+    """What is still there after so many seconds."""
+    new = [each.tree for each in reversed(made) if each.is_new]
+    clusters = [tree for tree in new if tree["kind"] in _WITH_RAY]
+    others = [tree for tree in new if tree["kind"] not in _WITH_RAY]
+    deadline = time.monotonic() + seconds
+    left: list[JsonObject] = []
+    for stage in (clusters, others):
+        for tree in stage:
+            await session.delete(tree)
+        left += await _wait_gone(session, stage, show, deadline)
+    return left
+
+
+async def _wait_gone(
+    session: Session, trees: Sequence[JsonObject], show: Callable[[tuple[str, ...]], None], deadline: float
+) -> list[JsonObject]:
+    shown: tuple[str, ...] = ()
+    while left := [found for tree in trees if (found := await _find(session, tree)) is not None]:
+        fresh = tuple([line for tree in left for line in await _tell(session, tree)])
+        if fresh != shown:
+            show(fresh)
+            shown = fresh
+        if time.monotonic() > deadline:
+            break
+        await asyncio.sleep(_POLL_SECONDS)
+    return left
+
+
+async def _tell(session: Session, tree: JsonObject) -> list[str]:
+    lines = [f"… {tree['kind']} {tree['metadata']['name']}: is being deleted{tell_finalizers(tree)}"]
+    try:
+        pods = await fetch_file_pods(session, [tree], tree)
+    except ApiError:
+        return lines
+    return lines + [f"  … {pod['metadata']['name']}: ends" for pod in pods.all]
+
+
+def tell_finalizers(tree: JsonObject) -> str:
+    """What holds an object that is being deleted; empty when that is only what belongs to it."""
+    held = [str(each) for each in tree["metadata"].get("finalizers") or () if each not in _OF_KUBERNETES]
+    if REDIS_CLEANUP in held:
+        return "; its state in Redis is cleaned up first, which takes up to 5 minutes when that Redis is gone"
+    return f"; finalizers: {', '.join(held)}" if held else ""
+
+
+async def _find(session: Session, tree: JsonObject) -> JsonObject | None:
+    """As it was last seen, while the server says nothing."""
+    try:
+        found = await session.find(tree)
+    except ApiError:
+        return tree
+    is_same = found is not None and found["metadata"]["uid"] == tree["metadata"]["uid"]
+    return found if is_same else None

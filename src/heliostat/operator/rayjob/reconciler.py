@@ -1,0 +1,147 @@
+"""RayJobs on the loop: the view is put together from caches and from what Ray says, and ``plan_job`` decides.
+
+Nothing is decided here. A job is looked at again when it or anything it controls changes, when the cluster that it
+chose does, when Ray tells something new of it, and when a deadline of it is over.
+"""
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+from msgspec import Struct
+
+from heliostat.api.rayjob import RayJob
+from heliostat.api.settings import Settings
+from heliostat.desired import labels
+from heliostat.desired.rayjob.names import SIDECAR_MODE, submission_mode
+from heliostat.kube import lookups
+from heliostat.kube.facts import Unknown
+from heliostat.kube.jsontree import JsonObject
+from heliostat.kube.objects import Key, Object
+from heliostat.kube.plan import Plan, Wait
+from heliostat.kube.pods import PodView
+from heliostat.operator.kind_reconciler import KindReconciler
+from heliostat.operator.kinds import RAY_CLUSTERS, RAY_JOBS, RAY_PODS, WholeObject, kinds_around
+from heliostat.operator.ray_access import Place
+from heliostat.operator.ray_facts import RayFacts
+from heliostat.operator.raycluster.reconciler import cluster_label, view_ray_pod
+from heliostat.operator.rayjob.calls import JobCalls
+from heliostat.operator.rayjob.meaning import Meaning, refused_by_status, tree_of, with_metadata, work_out
+from heliostat.operator.rayjob.memory import Memory
+from heliostat.operator.rayjob.pods_gone import PodsGone
+from heliostat.operator.scope import Scoped, cache_dispensable, cache_needed
+from heliostat.operator.understanding import Understanding
+from heliostat.plan.because import Hold
+from heliostat.plan.draft import soonest
+from heliostat.plan.raycluster.status_pacing import UNKNOWN_POLL
+from heliostat.plan.rayjob.job import plan_job
+from heliostat.plan.rayjob.observed import ObservedJob, Remembered
+from heliostat.plan.rayjob.phases import Phase
+from heliostat.plan.rayjob.submission import fact_key, find_token_secret
+from heliostat.runtime.caches import Caches
+from heliostat.runtime.reconciler import Source
+
+NAME = "rayjob-controller"  # what KubeRay's events name as their reporter
+FACT = "ray-job"
+_AROUND = (lookups.SERVICE, lookups.JOB, lookups.VOLCANO_GROUP)
+_POD = "Pod"
+_LEAVING = (Phase.SUSPENDING, Phase.RETRYING, Phase.VALIDATION_FAILED)
+
+
+class Asking(Struct, frozen=True):
+    """What asks Ray, and what keeps its answers."""
+
+    facts: RayFacts
+    calls: JobCalls
+    pods_gone: PodsGone
+
+
+class RayJobReconciler(KindReconciler[Meaning, Memory]):
+    name = NAME
+
+    def __init__(self, caches: Caches, settings: Settings, asking: Asking, namespaces: Sequence[str] = ()) -> None:
+        self._settings = settings
+        self._asking = asking
+        self._clusters = cache_needed(caches, RAY_CLUSTERS, namespaces)
+        self._pods = cache_needed(caches, RAY_PODS, namespaces)
+        self._pods_of = {cache.kind.namespace: cache.add_index(cluster_label) for cache in self._pods}
+        kinds = kinds_around(settings)
+        around = {kind: cache_dispensable(caches, kinds[kind], namespaces) for kind in _AROUND if kind in kinds}
+        super().__init__(
+            cache_needed(caches, RAY_JOBS, namespaces),
+            {lookups.RAY_CLUSTER: self._clusters, **around},
+            Understanding(lambda item: work_out(item, settings), with_metadata),
+            Memory(),
+        )
+        asking.facts.listen(FACT, self.again.send)
+        asking.pods_gone.listen(self.again.send)
+
+    @property
+    def jobs(self) -> Scoped[WholeObject]:
+        return self.items
+
+    def more_sources(self) -> Iterable[Source]:
+        return [Source(cache, self._jobs_of_pod) for cache in self._pods]
+
+    def forget(self, key: Key) -> None:
+        self._asking.facts.forget(FACT, key)
+        self._asking.pods_gone.forget(key)
+
+    def plan_item(self, key: Key, item: WholeObject, meaning: Meaning, now: float) -> Plan:
+        plan = self._plan(key, item, meaning, now)
+        self.memory.begun(key, plan)
+        return plan
+
+    def _plan(self, key: Key, item: WholeObject, meaning: Meaning, now: float) -> Plan:
+        status: JsonObject = msgspec.json.decode(item.status)
+        if meaning.job is None:
+            return Plan(waits=(Wait(Hold.REFUSED, str(meaning.refusal), "the spec is mended"),))
+        objects = self.objects_around(key, item.metadata.uid)
+        observed = ObservedJob(
+            job=meaning.job,
+            tree=tree_of(item, status),
+            objects=objects,
+            pods=self._pods_around(key, meaning.job, status),
+        )
+        observed, is_asked = self._ask(key, observed)
+        remembered = Remembered(is_asked=is_asked, submit_failure=self.memory.refusal(key))
+        refused = meaning.refusal or refused_by_status(meaning.job, status)
+        plan = plan_job(observed, self._settings, remembered, now, refusal=refused)
+        if objects.has_unknown or isinstance(observed.pods, Unknown):
+            return msgspec.structs.replace(plan, wake_after=soonest((plan.wake_after, UNKNOWN_POLL)))
+        return plan
+
+    def _ask(self, key: Key, observed: ObservedJob) -> tuple[ObservedJob, bool]:
+        """With what Ray says of the job, while it is asked: as long as the job runs."""
+        status, facts = observed.status, self._asking.facts
+        address = str(status.get("dashboardURL") or "")
+        is_leaving = bool(observed.job.metadata.deletion_timestamp)
+        if status.get("jobDeploymentStatus") != Phase.RUNNING or not address or not observed.job_id or is_leaving:
+            facts.forget(FACT, key)
+            return observed, False
+        fact, place = fact_key(observed), Place(key.namespace, address, find_token_secret(observed))
+        facts.watch(fact, key, self._asking.calls.question(place, observed.job_id), source=f"{key.namespace}/{address}")
+        return msgspec.structs.replace(observed, answer=facts.get(fact)), facts.is_asked(fact)
+
+    def _pods_around(self, key: Key, job: RayJob, status: JsonObject) -> tuple[PodView, ...] | Unknown:
+        """Those of the job's cluster; only some phases decide by them, and only those hear of each change."""
+        name, phase = str(status.get("rayClusterName") or ""), status.get("jobDeploymentStatus")
+        if phase not in _LEAVING or not name:
+            self._asking.pods_gone.forget(key)
+        if not name or not (phase in _LEAVING or submission_mode(job) == SIDECAR_MODE):
+            return ()
+        cache, cluster = self._pods.in_namespace(key.namespace), Key(key.namespace, name)
+        self.interests.note(key, _POD, cluster)
+        if cache.refused:
+            return Unknown(cache.refused)
+        pods = tuple(view_ray_pod(pod) for pod in self._pods_of[cache.kind.namespace].at(str(cluster)))
+        if pods or phase not in _LEAVING or self._clusters.get(cluster) is not None:
+            return pods
+        since = self._clusters.in_namespace(key.namespace).revision
+        return self._asking.pods_gone.find_doubt(key, name, since) or ()
+
+    def _jobs_of_pod(self, before: Object | None, after: Object | None) -> Iterable[Key]:
+        pod = after or before
+        cluster = pod.metadata.labels.get(labels.CLUSTER) if pod is not None else None
+        if pod is None or not cluster:
+            return ()
+        return self.interests.wanting(_POD, Key(pod.metadata.namespace, cluster))

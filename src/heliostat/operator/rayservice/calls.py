@@ -1,0 +1,62 @@
+"""What the operator asks of Serve for a RayService: what runs, does a head's proxy take requests, and run this."""
+
+from collections.abc import Awaitable, Callable
+
+from heliostat.kube.plan import Effect
+from heliostat.operator.ray_access import Place, RayAccess
+from heliostat.plan.rayservice.answers import ApplicationInfo, AskProxy, AskServe, DeploymentInfo, ServeInfo
+from heliostat.plan.rayservice.serving import CONFIGURE
+from heliostat.ray.answers import Application, ServeDetails
+from heliostat.ray.dashboard import is_proxy_healthy
+from heliostat.runtime.effects import Effects
+from heliostat.runtime.errors import UnavailableError
+
+_UNNAMED = "default"
+
+
+class ServeCalls:
+    def __init__(self, access: RayAccess) -> None:
+        self._access = access
+
+    def register(self, effects: Effects) -> None:
+        effects[CONFIGURE] = self._configure
+
+    def ask_serve(self, namespace: str, question: AskServe) -> Callable[[], Awaitable[ServeInfo]]:
+        async def ask() -> ServeInfo:
+            dashboard = await self._access.open(Place(namespace, question.address, question.secret))
+            return understand(await dashboard.fetch_applications())
+
+        return ask
+
+    def ask_proxy(self, namespace: str, question: AskProxy) -> Callable[[], Awaitable[bool]]:
+        async def ask() -> bool:
+            """No answer is an answer: who does not answer takes no requests."""
+            try:
+                return await is_proxy_healthy(
+                    self._access.way_to_pod(namespace, question.pod, question.ip, question.port)
+                )
+            except UnavailableError:
+                return False
+
+        return ask
+
+    async def _configure(self, effect: Effect) -> None:
+        payload = effect.payload
+        dashboard = await self._access.open(Place(payload["namespace"], payload["address"], payload["secret"]))
+        await dashboard.put_applications(payload["config"])
+
+
+def understand(details: ServeDetails) -> ServeInfo:
+    """As the planner takes it."""
+    applications = {name or _UNNAMED: _understand(each) for name, each in details.applications.items()}
+    times = [each.last_deployed_time_s or 0.0 for each in details.applications.values()]
+    return ServeInfo(applications, max(times, default=0.0))
+
+
+def _understand(application: Application) -> ApplicationInfo:
+    return ApplicationInfo(
+        status=application.status,
+        message=application.message,
+        deployments={name: DeploymentInfo(each.status, each.message) for name, each in application.deployments.items()},
+        config=application.deployed_app_config,
+    )

@@ -1,0 +1,70 @@
+"""Before a RayJob may go, Ray is asked to stop its job; whatever Ray says, the RayJob goes (rayjob.md §14)."""
+
+from heliostat.api.raycluster import ObjectMeta
+from heliostat.api.rayjob import RayJob
+from heliostat.api.settings import Settings
+from heliostat.desired.rayjob.names import SUBMITTING_MODES, selected_cluster, submission_mode
+from heliostat.kube.facts import Unknown
+from heliostat.kube.plan import Patch, Ref
+from heliostat.plan.draft import NOTHING, Part
+from heliostat.plan.rayjob.answers import OVER
+from heliostat.plan.rayjob.cluster import look_at_cluster
+from heliostat.plan.rayjob.observed import ObservedJob
+from heliostat.plan.rayjob.reasons import Because
+from heliostat.plan.rayjob.submission import stop_effect
+from heliostat.plan.rayjob.teardown import delete_submitter
+
+FINALIZER = "ray.io/rayjob-finalizer"
+
+
+def has_finalizer(metadata: ObjectMeta) -> bool:
+    return FINALIZER in (metadata.finalizers or ())
+
+
+def plan_finalizer(job: RayJob) -> Part:
+    if has_finalizer(job.metadata):
+        return NOTHING
+    return _set_finalizers(job, [*(job.metadata.finalizers or ()), FINALIZER], Because.PLEDGED)
+
+
+def withdraw_submitter(observed: ObservedJob) -> Part:
+    """On a cluster that somebody else owns a submitter could still submit after the stop, and nobody would end that.
+
+    Differs from KubeRay: rayjob-submitter-withdrawn. One that cannot be seen holds nothing up.
+    """
+    is_ours_to_end = selected_cluster(observed.job) is None or not has_finalizer(observed.job.metadata)
+    if is_ours_to_end or isinstance(observed.find_submitter(), Unknown):
+        return NOTHING
+    return delete_submitter(observed, Because.DELETED)
+
+
+def ask_to_stop(observed: ObservedJob, settings: Settings) -> Part:
+    """Nobody is asked when Ray has told of the end, or when nobody can have submitted."""
+    status = observed.status
+    if not has_finalizer(observed.job.metadata) or status.get("jobStatus") in OVER:
+        return NOTHING
+    address = str(status.get("dashboardURL") or _find_address(observed, settings))
+    if not address or not status.get("jobId") or observed.find_cluster() is None:
+        return NOTHING
+    return Part(actions=(stop_effect(observed, address),))
+
+
+def _find_address(observed: ObservedJob, settings: Settings) -> str:
+    """A submitter knows it before the status does, and may have used it already."""
+    if submission_mode(observed.job) not in SUBMITTING_MODES:
+        return ""
+    return look_at_cluster(observed, settings).dashboard_url or ""
+
+
+def release(job: RayJob) -> Part:
+    if not has_finalizer(job.metadata):
+        return NOTHING
+    others = [name for name in job.metadata.finalizers or () if name != FINALIZER]
+    return _set_finalizers(job, others, Because.DELETED)
+
+
+def _set_finalizers(job: RayJob, finalizers: list[str], because: Because) -> Part:
+    metadata = job.metadata
+    ref = Ref("ray.io/v1", "RayJob", metadata.namespace, metadata.name)
+    changes = {"metadata": {"finalizers": finalizers or None}}
+    return Part(actions=(Patch(ref, metadata.uid, metadata.resource_version, changes, because),))

@@ -1,0 +1,62 @@
+"""What ``status.message`` says when a RayJob comes to its end; KubeRay's words where others look for them."""
+
+from heliostat.api.settings import Settings
+from heliostat.kube.facts import Unknown
+from heliostat.kube.timestamps import format_timestamp
+from heliostat.plan.rayjob.observed import ObservedJob, Remembered
+from heliostat.plan.rayjob.phases import Reason, Row
+from heliostat.plan.rayjob.situation import If
+from heliostat.plan.rayjob.status import SILENT_SINCE
+from heliostat.plan.rayjob.submitter import Progress
+from heliostat.plan.rayjob.timers import SUBMITTER_PATIENCE, describe_deadline
+
+
+def describe_row(
+    row: Row, observed: ObservedJob, progress: Progress, settings: Settings, remembered: Remembered, told: str
+) -> str:
+    """``told`` is Ray's own message."""
+    spec, status = observed.job.spec, observed.status
+    started = str(status.get("startTime") or "")
+    match row.reason:
+        case Reason.DEADLINE_EXCEEDED:
+            return describe_deadline("activeDeadlineSeconds", started, spec.active_deadline_seconds)
+        case Reason.PRE_RUNNING_DEADLINE_EXCEEDED:
+            return describe_deadline("preRunningDeadlineSeconds", started, spec.pre_running_deadline_seconds)
+        case Reason.STATUS_CHECK_TIMEOUT_EXCEEDED:
+            return _describe_silence(observed, settings, remembered)
+        case Reason.SUBMISSION_FAILED:
+            return f"The submitter has failed and Ray knows no job {observed.job_id}. {progress.why}"
+        case Reason.GRACE_PERIOD_EXCEEDED:
+            return _describe_patience(row, observed, progress, settings)
+        case Reason.APP_FAILED:
+            return _describe_failure(row, observed, progress, told)
+    return told
+
+
+def _describe_silence(observed: ObservedJob, settings: Settings, remembered: Remembered) -> str:
+    why = observed.answer.why if isinstance(observed.answer, Unknown) else remembered.submit_failure
+    since = observed.status.get(SILENT_SINCE)
+    limit = settings.rayjob_status_check_timeout_seconds
+    return f"Ray's dashboard could not be used since {since}, which exceeded timeout of {limit}s: {why}"
+
+
+def _describe_patience(row: Row, observed: ObservedJob, progress: Progress, settings: Settings) -> str:
+    if If.SUBMITTER_SUCCEEDED in row.when:
+        ended = format_timestamp(progress.ended or 0.0).replace("T", " ").rstrip("Z")
+        return (
+            f"The RayJob submitter finished at {ended} but the ray job did not reach terminal state within "
+            f"{SUBMITTER_PATIENCE:.0f}s"
+        )
+    ended = str((observed.status.get("rayJobInfo") or {}).get("endTime"))
+    grace = settings.rayjob_transition_grace_seconds
+    return f"The Ray job ended at {ended} but its submitter did not end within {grace}s"
+
+
+def _describe_failure(row: Row, observed: ObservedJob, progress: Progress, told: str) -> str:
+    if If.HEAD_GONE in row.when:
+        return progress.why or f"RayCluster {observed.cluster_name} was deleted while it ran the job."
+    if If.FORGOTTEN in row.when:
+        return f"Ray knows no job {observed.job_id} any more: the head that ran it was lost."
+    if If.NEVER_SUBMITTED in row.when:
+        return "Submitter completed but Ray job not found in RayCluster."
+    return told

@@ -1,0 +1,94 @@
+"""What was seen of a RayJob and of everything around it: the view that a plan is decided from.
+
+"Unknown" is a value here as everywhere. Whether an object is ours is told by its controller's UID: a cluster that
+spec.clusterSelector chose is somebody else's, and nothing in this folder can delete or change it.
+"""
+
+from collections.abc import Iterable
+
+import msgspec
+from msgspec import Struct
+
+from heliostat.api.markers import JsonObject
+from heliostat.api.rayjob import RayJob
+from heliostat.desired import labels
+from heliostat.desired.rayjob.names import submitter_job_name
+from heliostat.kube.facts import Unknown
+from heliostat.kube.lookups import JOB, KINDS, RAY_CLUSTER, SERVICE, Found, KindName, ListedObjects, Objects, kind_name
+from heliostat.kube.owners import is_controlled_by
+from heliostat.kube.pods import PodView, view_pod
+from heliostat.plan.rayjob.answers import Answer
+
+
+class Remembered(Struct, frozen=True, kw_only=True):
+    """What the operator knows beyond objects and Ray's answers. Forgetting it delays a decision and changes none."""
+
+    is_asked: bool = False  # Ray was asked about this job by this process, and the question has ended somehow
+    submit_failure: str = ""  # why Ray did not take the job when it was last offered
+
+
+class ObservedJob(Struct, frozen=True, kw_only=True):
+    job: RayJob
+    tree: JsonObject  # the RayJob as the API server keeps it
+    objects: Objects
+    pods: tuple[PodView, ...] | Unknown  # labelled with the name of the job's cluster
+    answer: Answer = Unknown("Ray has not been asked")
+
+    @property
+    def owner_kind(self) -> str:
+        return "RayJob"
+
+    @property
+    def status(self) -> JsonObject:
+        return self.tree.get("status") or {}
+
+    @property
+    def cluster_name(self) -> str:
+        return str(self.status.get("rayClusterName") or "")
+
+    @property
+    def job_id(self) -> str:
+        return str(self.status.get("jobId") or "")
+
+    def find(self, kind: KindName, name: str) -> Found:
+        return self.objects.find(kind, name)
+
+    def list_owned(self, kind: KindName) -> tuple[JsonObject, ...] | Unknown:
+        return self.objects.list_owned(kind, self.job.metadata.uid)
+
+    def owns(self, tree: JsonObject) -> bool:
+        return is_controlled_by(tree, self.job.metadata.uid)
+
+    def find_cluster(self) -> Found:
+        return self.find(RAY_CLUSTER, self.cluster_name) if self.cluster_name else None
+
+    def find_submitter(self) -> Found:
+        return self.find(JOB, submitter_job_name(self.job.metadata.name))
+
+    def find_service(self, name: str) -> Found:
+        return self.find(SERVICE, name)
+
+    def heads(self) -> tuple[PodView, ...] | Unknown:
+        if isinstance(self.pods, Unknown):
+            return self.pods
+        return tuple(pod for pod in self.pods if pod.labels.get(labels.NODE_TYPE) == labels.HEAD)
+
+
+def observe_job(tree: JsonObject, objects: Iterable[JsonObject], answer: Answer | None = None) -> ObservedJob:
+    """The view that a complete list of objects gives: what is not in the list is not there."""
+    job = msgspec.convert(tree, RayJob)
+    cluster = str((tree.get("status") or {}).get("rayClusterName") or "")
+    kinds: dict[KindName, list[JsonObject]] = {kind: [] for kind in (*KINDS, RAY_CLUSTER)}
+    pods: list[PodView] = []
+    for each in objects:
+        metadata, kind = each["metadata"], kind_name(each["apiVersion"], each["kind"])
+        if (metadata.get("namespace") or job.metadata.namespace) != job.metadata.namespace:
+            continue
+        if kind == "Pod" and cluster and (metadata.get("labels") or {}).get(labels.CLUSTER) == cluster:
+            pods.append(view_pod(each))
+        elif kind in kinds:
+            kinds[kind].append(each)
+    listed = ListedObjects({kind: tuple(found) for kind, found in kinds.items()})
+    return ObservedJob(
+        job=job, tree=tree, objects=listed, pods=tuple(pods), answer=answer or Unknown("Ray has not been asked")
+    )

@@ -1,0 +1,101 @@
+"""What would happen to a RayService, from what somebody has read of the cluster: for ``plan`` and ``explain``.
+
+Nobody asks Serve here: what it runs is unknown, and so are the endpoints, unless they were read. The notes say before
+the edit what it will be: nothing, a change in place, or another cluster, and which field decides.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+
+from heliostat.api.markers import JsonObject
+from heliostat.api.raycluster import RayClusterSpec
+from heliostat.api.settings import Settings
+from heliostat.desired.raycluster.spec_hash import Projection, project_spec
+from heliostat.kube.facts import Unknown
+from heliostat.kube.lookups import KindName, ListedObjects
+from heliostat.kube.plan import Plan
+from heliostat.kube.problems import Problem
+from heliostat.plan.rayservice.clusters import Verdict, decide_clusters, look_at_clusters
+from heliostat.plan.rayservice.observed import ObservedService, Remembered, observe_service
+from heliostat.plan.rayservice.reasons import Hold
+from heliostat.plan.rayservice.service import plan_service
+
+_MOST_FIELDS = 5
+_CONFIG = "spec.rayClusterConfig"
+
+
+def observe_known(tree: JsonObject, objects: tuple[JsonObject, ...], unread: Mapping[KindName, str]) -> ObservedService:
+    observed = observe_service(tree, objects)
+    kinds = observed.objects.kinds if isinstance(observed.objects, ListedObjects) else {}
+    hidden = {kind: Unknown(why) for kind, why in unread.items()}
+    return replace(observed, objects=ListedObjects({**kinds, **hidden}), endpoints=Unknown("nobody has read them"))
+
+
+def plan_known(observed: ObservedService, settings: Settings, now: float, refusal: Problem | None) -> Plan:
+    """Without a word about Serve's silence: nobody has asked it."""
+    plan = plan_service(observed, settings, Remembered(), now, refusal=refusal)
+    return replace(plan, waits=tuple(wait for wait in plan.waits if wait.reason != Hold.SERVE_SILENT))
+
+
+def tell_edit(observed: ObservedService, live: JsonObject | None, settings: Settings) -> Iterator[str]:
+    """What becomes of the clusters and of Serve, each in a sentence. ``live`` is the service before the edit."""
+    sight = look_at_clusters(observed, settings)
+    if isinstance(sight, Unknown):
+        yield f"not known whether it takes another cluster: {sight.why}"
+        return
+    verdict = decide_clusters(sight)
+    fields = _name_fields(observed)
+    match verdict:
+        case Verdict.NEW if not sight.has_active and not sight.has_pending:
+            yield "a new RayCluster is made; requests are taken when its applications run"
+        case Verdict.NEW:
+            yield (
+                f"a new RayCluster is made beside {observed.active_name or observed.pending_name}, because of {fields};"
+                " requests move there when its applications run"
+            )
+        case Verdict.IN_PLACE:
+            yield f"the RayCluster is changed in place, because of {fields}; its Pods stay"
+        case Verdict.OFF:
+            yield f"the RayCluster stays as it is although {fields} changed: upgrades are off (spec.upgradeStrategy)"
+        case Verdict.STAY:
+            yield "the RayCluster stays as it is: nothing that its Pods are made from has changed"
+    before = ((live or {}).get("spec") or {}).get("serveConfigV2")
+    if live is not None and before != observed.service.spec.serve_config_v2 and verdict is not Verdict.NEW:
+        yield "Serve updates its applications in place, because of spec.serveConfigV2"
+
+
+def _name_fields(observed: ObservedService) -> str:
+    """Those in which the spec differs from the cluster that it is compared with."""
+    cluster = observed.find_pending() if observed.pending_name else observed.find_active()
+    if not isinstance(cluster, dict):
+        return _CONFIG
+    there = project_spec(msgspec.convert(cluster["spec"], RayClusterSpec), mute_suspend=True)
+    wanted = project_spec(observed.service.spec.ray_cluster_config, mute_suspend=True)
+    found = list(_compare(_tree_of(there), _tree_of(wanted), _CONFIG))
+    if not found:
+        return "the operator's version"
+    beyond = f" and {len(found) - _MOST_FIELDS} more" if len(found) > _MOST_FIELDS else ""
+    return ", ".join(found[:_MOST_FIELDS]) + beyond
+
+
+def _tree_of(projection: Projection) -> JsonObject:
+    """With what a running cluster follows in the place where the spec has it."""
+    followed = dict(projection.followed)
+    of_groups = followed.pop("groups", [])
+    groups = [{**group, **beside} for group, beside in zip(projection.groups, of_groups, strict=False)]
+    return {**projection.cluster, **followed, "workerGroupSpecs": groups}
+
+
+def _compare(there: Any, wanted: Any, path: str) -> Iterator[str]:
+    if isinstance(there, dict) and isinstance(wanted, dict):
+        for key in sorted(there.keys() | wanted.keys()):
+            yield from _compare(there.get(key), wanted.get(key), f"{path}.{key}")
+    elif isinstance(there, list) and isinstance(wanted, list):
+        for number in range(max(len(there), len(wanted))):
+            before, after = (each[number] if number < len(each) else None for each in (there, wanted))
+            yield from _compare(before, after, f"{path}[{number}]")
+    elif there != wanted:
+        yield path

@@ -1,0 +1,167 @@
+"""The active and the pending cluster of a RayService: made, changed in place, or followed by another one.
+
+A cluster is made only under the name that the status holds. Whether another one has to follow is a table: the first row
+whose questions all hold decides. A plan that decides so writes the new name down and does nothing else with it.
+"""
+
+from enum import StrEnum
+
+from msgspec import Struct
+
+from heliostat.api.cluster_features import is_autoscaling
+from heliostat.api.markers import JsonObject
+from heliostat.api.rayservice import RayService
+from heliostat.api.settings import Settings
+from heliostat.api.validation.service import INCREMENTAL_GATE, INCREMENTAL_UPGRADE
+from heliostat.desired.rayservice.cluster import build_cluster_of_service
+from heliostat.kube.facts import Unknown
+from heliostat.kube.jsontree import diff_merge_patch
+from heliostat.kube.lookups import RAY_CLUSTER
+from heliostat.kube.plan import Create, Patch, ref_of
+from heliostat.plan.draft import NOTHING, Part, join
+from heliostat.plan.ensure import name_taken, wait_for_knowledge
+from heliostat.plan.rayservice.comparing import Fit, compare_spec, has_own_stamp
+from heliostat.plan.rayservice.observed import ObservedService
+from heliostat.plan.rayservice.reasons import Because
+from heliostat.plan.rayservice.reports import report_cluster_create, report_cluster_update
+
+
+class Verdict(StrEnum):
+    """What becomes of the clusters."""
+
+    STAY = "they stay as they are"
+    IN_PLACE = "a cluster is changed in place"
+    NEW = "another cluster is made"
+    OFF = "another cluster would be needed, and upgrades are off"
+
+
+class Sight(Struct, frozen=True, kw_only=True):
+    """What the table asks about. A fit is None when there is no such cluster."""
+
+    is_pending_routed: bool = False  # requests go to the pending cluster already
+    has_active: bool = False
+    has_pending: bool = False  # also when it is only named, and about to be made
+    active: Fit | None = None
+    pending: Fit | None = None
+    is_stamp_foreign: bool = False  # of the active cluster: another operator version made it
+    are_upgrades_on: bool = True
+
+
+def decide_clusters(sight: Sight) -> Verdict:
+    """KubeRay: rayservice.md §4.2 and §4.3, as one table; of two clusters the pending one is compared."""
+    if sight.is_pending_routed:
+        return Verdict.STAY
+    if not sight.has_active and not sight.has_pending:
+        return Verdict.NEW
+    fit = sight.pending if sight.has_pending else sight.active
+    if fit is Fit.SAME or fit is None:
+        return Verdict.STAY
+    if fit is Fit.GROWN or (not sight.has_pending and sight.is_stamp_foreign):
+        return Verdict.IN_PLACE
+    return Verdict.NEW if sight.are_upgrades_on else Verdict.OFF
+
+
+def look_at_clusters(observed: ObservedService, settings: Settings) -> Sight | Unknown:
+    active, pending = observed.find_active(), observed.find_pending()
+    for found in (active, pending):
+        if isinstance(found, Unknown):
+            return found
+    wanted, routed = observed.service.spec.ray_cluster_config, observed.routed_cluster()
+    return Sight(
+        is_pending_routed=bool(routed) and routed == observed.pending_name,
+        has_active=isinstance(active, dict),
+        has_pending=bool(observed.pending_name),
+        active=compare_spec(active, wanted, settings) if isinstance(active, dict) else None,
+        pending=compare_spec(pending, wanted, settings) if isinstance(pending, dict) else None,
+        is_stamp_foreign=isinstance(active, dict) and not has_own_stamp(active, settings),
+        are_upgrades_on=are_upgrades_on(observed.service, settings),
+    )
+
+
+def are_upgrades_on(service: RayService, settings: Settings) -> bool:
+    """rayservice.md §4.4."""
+    strategy = service.spec.upgrade_strategy
+    if strategy is None or strategy.type is None:
+        return settings.zero_downtime
+    if strategy.type == INCREMENTAL_UPGRADE:
+        return settings.gate(INCREMENTAL_GATE)
+    return strategy.type == "NewCluster"
+
+
+def plan_clusters(observed: ObservedService, settings: Settings) -> Part:
+    """Makes the pending cluster, or else brings both up to date where that needs no other one."""
+    name, pending = observed.pending_name, observed.find_pending()
+    if isinstance(pending, Unknown):
+        return wait_for_knowledge(f"RayCluster {name}", pending)
+    if name and pending is None:
+        return _make(observed, name, settings)
+    active = observed.find_active()
+    if isinstance(active, Unknown):
+        return wait_for_knowledge(f"RayCluster {observed.active_name}", active)
+    parts = [] if pending is None else [_bring_up_to_date(observed, pending, "pending", settings)]
+    if active is not None and not name:  # while another gets ready, the one that serves is left alone
+        parts.insert(0, _bring_up_to_date(observed, active, "active", settings))
+    return join(parts)
+
+
+def _make(observed: ObservedService, name: str, settings: Settings) -> Part:
+    taken = observed.find(RAY_CLUSTER, name)
+    if isinstance(taken, dict):
+        return name_taken(ref_of(taken), observed.owner_kind)
+    cluster = build_cluster_of_service(observed.service, observed.tree, name, settings)
+    return Part(actions=(Create(cluster, Because.CLUSTER_NEEDED, report_cluster_create(ref_of(cluster))),))
+
+
+def _bring_up_to_date(observed: ObservedService, cluster: JsonObject, role: str, settings: Settings) -> Part:
+    fit = compare_spec(cluster, observed.service.spec.ray_cluster_config, settings)
+    is_own = has_own_stamp(cluster, settings)
+    if cluster["metadata"].get("deletionTimestamp") or (fit is Fit.SAME and is_own):
+        return NOTHING
+    if fit is Fit.OTHER and (is_own or role == "pending"):
+        return NOTHING
+    goal = build_cluster_of_service(observed.service, observed.tree, cluster["metadata"]["name"], settings)
+    changes = _only_stamp(cluster, goal) if fit is Fit.SAME else _overwrite(observed.service, cluster, goal)
+    if not changes:
+        return NOTHING
+    because = Because.GROUPS_ADDED if is_own else Because.OPERATOR_CHANGED
+    ref, metadata = ref_of(cluster), cluster["metadata"]
+    report = report_cluster_update(ref, role)
+    return Part(actions=(Patch(ref, metadata["uid"], metadata["resourceVersion"], changes, because, report),))
+
+
+def _only_stamp(cluster: JsonObject, goal: JsonObject) -> JsonObject:
+    """Nothing else: the autoscaler's replicas, and what Kueue has put into the cluster, stay."""
+    there = cluster["metadata"].get("annotations") or {}
+    changed = {key: value for key, value in goal["metadata"]["annotations"].items() if there.get(key) != value}
+    return {"metadata": {"annotations": changed}} if changed else {}
+
+
+def _overwrite(service: RayService, cluster: JsonObject, goal: JsonObject) -> JsonObject:
+    """The goal in the place of what is there. Labels and annotations of others stay, and so does ``suspend``.
+
+    Differs from KubeRay: rayservice-kept-replicas.
+    """
+    spec = dict(goal["spec"])
+    spec.pop("suspend", None)
+    if "suspend" in cluster["spec"]:
+        spec["suspend"] = cluster["spec"]["suspend"]
+    if is_autoscaling(service.spec.ray_cluster_config):
+        spec["workerGroupSpecs"] = _keep_replicas(cluster["spec"], spec)
+    metadata = {
+        part: diff_merge_patch(there, {**there, **goal["metadata"][part]})
+        for part in ("labels", "annotations")
+        for there in [cluster["metadata"].get(part) or {}]
+    }
+    changes = {"metadata": {part: diff for part, diff in metadata.items() if diff}}
+    changes |= {"spec": diff_merge_patch(cluster["spec"], spec)}
+    return {part: change for part, change in changes.items() if change}
+
+
+def _keep_replicas(there: JsonObject, goal: JsonObject) -> list[JsonObject]:
+    """What the autoscaler has chosen for the groups that are there."""
+    chosen = {group["groupName"]: group for group in there.get("workerGroupSpecs") or []}
+    kept = ("replicas", "scaleStrategy")
+    return [
+        {**group, **{key: value for key, value in chosen.get(group["groupName"], {}).items() if key in kept}}
+        for group in goal.get("workerGroupSpecs") or []
+    ]

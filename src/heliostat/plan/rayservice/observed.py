@@ -1,0 +1,146 @@
+"""What was seen of a RayService and of everything around it: the view that a plan is decided from.
+
+"Unknown" is a value here as everywhere. Whether an object is ours is told by its controller's UID.
+"""
+
+from collections.abc import Iterable
+
+import msgspec
+from msgspec import Struct
+
+from heliostat.api.markers import JsonObject
+from heliostat.api.rayservice import RayService
+from heliostat.desired import labels
+from heliostat.desired.rayservice.names import service_head_service_name, service_serve_service_name
+from heliostat.kube.facts import Fact, Unknown
+from heliostat.kube.lookups import (
+    ENDPOINT_SLICE,
+    KINDS,
+    RAY_CLUSTER,
+    SERVICE,
+    Found,
+    KindName,
+    ListedObjects,
+    Objects,
+    kind_name,
+)
+from heliostat.kube.owners import is_controlled_by
+from heliostat.kube.pods import PodView, is_terminating, view_pod
+from heliostat.plan.rayservice.answers import ServeInfo
+from heliostat.plan.rayservice.endpoints import SERVICE_OF_SLICE, count_ready
+
+ACTIVE, PENDING = "activeServiceStatus", "pendingServiceStatus"
+NOT_ASKED = Unknown("Serve has not been asked")
+
+
+class Sent(Struct, frozen=True):
+    """The configuration that this process last sent to a cluster and that Ray took."""
+
+    digest: str
+    at: float  # epoch seconds
+    deployed_before: float = 0.0  # what Serve told as its last deployment
+
+
+class Remembered(Struct, frozen=True):
+    """What the operator knows beyond objects and answers. Forgetting it repeats a call and changes no decision."""
+
+    sent: dict[str, Sent] = {}  # by cluster
+
+
+class ObservedService(Struct, frozen=True, kw_only=True):
+    service: RayService
+    tree: JsonObject  # the RayService as the API server keeps it
+    objects: Objects
+    pods: dict[str, tuple[PodView, ...] | Unknown] = {}  # of the active and the pending cluster, by cluster
+    endpoints: int | Unknown = 0  # of the serve Service: Pods that are ready for requests
+    serve: dict[str, Fact[ServeInfo] | Unknown] = {}  # by cluster
+    proxies: dict[str, Fact[bool] | Unknown] = {}  # whether they take requests, by the UID of the Pod
+
+    @property
+    def owner_kind(self) -> str:
+        return "RayService"
+
+    @property
+    def status(self) -> JsonObject:
+        return self.tree.get("status") or {}
+
+    @property
+    def active_name(self) -> str:
+        return str((self.status.get(ACTIVE) or {}).get("rayClusterName") or "")
+
+    @property
+    def pending_name(self) -> str:
+        return str((self.status.get(PENDING) or {}).get("rayClusterName") or "")
+
+    def find(self, kind: KindName, name: str) -> Found:
+        return self.objects.find(kind, name)
+
+    def list_owned(self, kind: KindName) -> tuple[JsonObject, ...] | Unknown:
+        return self.objects.list_owned(kind, self.service.metadata.uid)
+
+    def owns(self, tree: JsonObject) -> bool:
+        return is_controlled_by(tree, self.service.metadata.uid)
+
+    def find_cluster(self, name: str) -> Found:
+        """None also for one that is not ours."""
+        found = self.find(RAY_CLUSTER, name) if name else None
+        return found if not isinstance(found, dict) or self.owns(found) else None
+
+    def find_active(self) -> Found:
+        return self.find_cluster(self.active_name)
+
+    def find_pending(self) -> Found:
+        return self.find_cluster(self.pending_name)
+
+    def find_head_service(self) -> Found:
+        return self.find(SERVICE, service_head_service_name(self.service.metadata.name))
+
+    def find_serve_service(self) -> Found:
+        return self.find(SERVICE, service_serve_service_name(self.service))
+
+    def routed_cluster(self) -> str:
+        """The cluster that the serve Service sends requests to; empty when there is none, or none is known."""
+        found = self.find_serve_service()
+        if not isinstance(found, dict) or not self.owns(found):
+            return ""
+        return str((found["spec"].get("selector") or {}).get(labels.CLUSTER) or "")
+
+    def find_head(self, cluster: str) -> PodView | None:
+        """The head Pod, if there is exactly one that stays."""
+        pods = self.pods.get(cluster, ())
+        if isinstance(pods, Unknown):
+            return None
+        heads = [pod for pod in pods if pod.labels.get(labels.NODE_TYPE) == labels.HEAD and not is_terminating(pod)]
+        return heads[0] if len(heads) == 1 else None
+
+
+def observe_service(
+    tree: JsonObject,
+    objects: Iterable[JsonObject],
+    serve: dict[str, Fact[ServeInfo] | Unknown] | None = None,
+    proxies: dict[str, Fact[bool] | Unknown] | None = None,
+) -> ObservedService:
+    """The view that a complete list of objects gives: what is not in the list is not there."""
+    service = msgspec.convert(tree, RayService)
+    namespace = service.metadata.namespace
+    here = [each for each in objects if (each["metadata"].get("namespace") or namespace) == namespace]
+    kinds: dict[KindName, list[JsonObject]] = {kind: [] for kind in (*KINDS, RAY_CLUSTER, ENDPOINT_SLICE)}
+    pods: dict[str, list[PodView]] = {}
+    for each in here:
+        kind = kind_name(each["apiVersion"], each["kind"])
+        if kind == "Pod":
+            pods.setdefault((each["metadata"].get("labels") or {}).get(labels.CLUSTER, ""), []).append(view_pod(each))
+        elif kind in kinds:
+            kinds[kind].append(each)
+    listed = ListedObjects({kind: tuple(found) for kind, found in kinds.items()})
+    name = service_serve_service_name(service)
+    slices = [each for each in kinds[ENDPOINT_SLICE] if each["metadata"]["labels"].get(SERVICE_OF_SLICE) == name]
+    return ObservedService(
+        service=service,
+        tree=tree,
+        objects=listed,
+        pods={cluster: tuple(found) for cluster, found in pods.items()},
+        endpoints=count_ready(each.get("endpoints") or () for each in slices),
+        serve=serve or {},
+        proxies=proxies or {},
+    )

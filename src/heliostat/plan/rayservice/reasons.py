@@ -1,0 +1,91 @@
+"""Every reason a RayService's plan can give, each one value with all that is to be said about it."""
+
+from heliostat.plan.reasons import PEOPLE, Severity, Waiting, WhyWaiting, WhyWritten
+
+
+class Because(WhyWritten):
+    """Why an action is in the plan."""
+
+    PLEDGED = "Pledged", "its clusters have to go before the RayService may"
+    DELETED = "Deleted", "the RayService is being deleted"
+    REFUSED = "Refused", "the spec is refused"
+    SUSPENDED = "Suspended", "the service is suspended"
+    CLUSTER_NEEDED = "ClusterNeeded", "the cluster that the status names is not there yet"
+    GROUPS_ADDED = "GroupsAdded", "worker groups were added, which a running cluster takes up"
+    OPERATOR_CHANGED = "OperatorChanged", "another operator version stamped it: the stamp is renewed, nothing restarts"
+    UNUSED = "Unused", "no request goes to the cluster any more: since when is noted"
+    UNUSED_LONG_ENOUGH = "UnusedLongEnough", "no request has gone to the cluster for rayClusterDeletionDelaySeconds"
+    CONFIG_DIFFERS = "ConfigDiffers", "Serve reports other applications than spec.serveConfigV2 asks for"
+    PROXY_CHANGED = "ProxyChanged", "the head's Serve proxy takes requests now, or no longer does"
+    READY = "Ready", "the cluster's applications run, and requests can go there"
+    MISSING = "Missing", "it is not there yet"
+    MOVED = "Moved", "requests go to another cluster now"
+    STATUS_CHANGED = "StatusChanged", "what is there differs from what the status says"
+
+
+class Hold(WhyWaiting):
+    """Why a plan waits."""
+
+    CLUSTER_STARTS = (
+        "ClusterStarts",
+        Waiting(meaning="the head of its cluster is not ready yet", verdict="waits for its cluster"),
+    )
+    NO_DASHBOARD = (
+        "NoDashboardPort",
+        Waiting(
+            meaning="the head offers no port named dashboard, where Serve is configured",
+            fix="name the dashboard's port so in the head container or in headService",
+            mended_by=PEOPLE,
+        ),
+    )
+    SERVE_SILENT = "ServeSilent", Waiting(meaning="Serve has not told yet which applications it runs")
+    CONFIG_IMPOSSIBLE = (
+        "ConfigImpossible",
+        Waiting(meaning="spec.serveConfigV2 cannot be given to Serve", fix="correct it", mended_by=PEOPLE),
+    )
+    DEPLOYING = "Deploying", Waiting(meaning="Serve has the configuration and its applications are not all running")
+    SERVES_OTHERS = "ServesOthers", Waiting(meaning="Serve took the configuration and reports another one")
+    NO_ENDPOINT = (
+        "NoEndpoint",
+        Waiting(
+            meaning="no Pod of the next cluster could answer requests yet, so they still go to the one before",
+            fix="look at the readiness of its Pods; with excludeHeadPodFromServeSvc it needs a worker",
+        ),
+    )
+    UPGRADE = "Upgrade", Waiting(meaning="a cluster of the new spec gets ready beside the one that serves")
+    UPGRADE_OFF = (
+        "UpgradeOff",
+        Waiting(
+            meaning="the spec asks for another cluster, and upgrades are turned off",
+            fix="set spec.upgradeStrategy.type to NewCluster, or make the RayService anew",
+            mended_by=PEOPLE,
+            severity=Severity.HARMLESS,
+        ),
+    )
+    INCREMENTAL = (
+        "NotIncremental",
+        Waiting(
+            meaning="upgrades go to a new cluster as a whole: incremental ones are not there yet",
+            fix="use the upgrade type NewCluster, which is what happens",
+            mended_by=PEOPLE,
+            severity=Severity.HARMLESS,
+        ),
+    )
+    UNUSED = "UnusedCluster", Waiting(meaning="a cluster that served before goes later", severity=Severity.HARMLESS)
+    LEAVING = "Leaving", Waiting(meaning="what it had is on its way out")
+    SUSPENDED = (
+        "Suspended",
+        Waiting(
+            meaning="the service is suspended", fix="set spec.suspend to false to resume it", verdict="is suspended"
+        ),
+    )
+    TIMED_OUT = (
+        "InitializingTimeout",
+        Waiting(
+            meaning="it did not become ready in the time that ray.io/initializing-timeout allows",
+            fix="suspend and resume it, or make it anew",
+            verdict="has been given up",
+            mended_by=PEOPLE,
+        ),
+    )
+    NO_REQUESTS = "NoRequests", Waiting(meaning="no Pod is ready for requests")

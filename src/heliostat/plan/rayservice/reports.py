@@ -1,0 +1,65 @@
+"""What people are told about each write of a RayService: KubeRay's events (rayservice.md §12), as data."""
+
+from heliostat.kube.plan import Event, Ref, Report
+from heliostat.plan.reports import COLON, NORMAL, WARNING, place_of_ref
+
+
+def _report(verb: str, reason: str, done: str, failed: str) -> Report:
+    """``verb`` is Create, Update or Delete; ``reason`` the object in the event's reason."""
+    return Report(
+        success=Event(NORMAL, f"{verb}d{reason}", verb, done),
+        failure=Event(WARNING, f"FailedTo{verb}{reason}", verb, failed),
+        separator=COLON,
+    )
+
+
+def report_cluster_create(ref: Ref) -> Report:
+    place = place_of_ref(ref)
+    return _report(
+        "Create", "RayCluster", f"Created the RayCluster {place}", f"Failed to create the RayCluster {place}"
+    )
+
+
+def report_cluster_update(ref: Ref, role: str) -> Report:
+    """``role`` is active or pending."""
+    what = f"the {role} RayCluster {place_of_ref(ref)}"
+    return _report("Update", "RayCluster", f"Updated {what}", f"Failed to update {what}")
+
+
+def report_cluster_delete(ref: Ref, during: str = "") -> Report:
+    what = f"the RayCluster {place_of_ref(ref)}{during}"
+    return _report("Delete", "RayCluster", f"Deleted {what}", f"Failed to delete {what}")
+
+
+def report_service_create(ref: Ref) -> Report:
+    place = place_of_ref(ref)
+    return _report("Create", "Service", f"Created the service {place}", f"Failed to create the service {place}")
+
+
+def report_service_update(ref: Ref) -> Report:
+    place = place_of_ref(ref)
+    return _report("Update", "Service", f"Updated the service {place}", f"Failed to update the service {place}")
+
+
+def report_service_delete(ref: Ref, during: str) -> Report:
+    what = f"the Service {place_of_ref(ref)}{during}"
+    return _report("Delete", "Service", f"Deleted {what}", f"Failed to delete {what}")
+
+
+def report_head_label(place: str, value: str) -> Report:
+    what = f'the serve label to "{value}" for the Head Pod {place}'
+    return _report("Update", "HeadPodServeLabel", f"Updated {what}", f"Failed to update {what}")
+
+
+def report_applications(place: str) -> Report:
+    what = f"serve applications to the RayCluster {place}"
+    return _report("Update", "ServeApplications", f"Updated {what}", f"Failed to update {what}")
+
+
+def applications_impossible(place: str, why: str) -> Event:
+    note = f"Failed to update serve applications to the RayCluster {place}: {why}"
+    return Event(WARNING, "FailedToUpdateServeApplications", "Update", note)
+
+
+def initializing_timeout(message: str) -> Event:
+    return Event(WARNING, "RayServiceInitializingTimeout", "Reconcile", message)

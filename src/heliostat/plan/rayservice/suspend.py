@@ -1,0 +1,123 @@
+"""Suspend and resume: everything that the service has goes, and is made anew later (rayservice.md §5).
+
+What was begun is finished: a service on its way to Suspended gets there before it is resumed.
+"""
+
+from enum import StrEnum
+
+from heliostat.api.markers import JsonObject
+from heliostat.kube.conditions import FALSE, TRUE, remove_condition
+from heliostat.kube.facts import Unknown
+from heliostat.kube.lookups import SERVICE
+from heliostat.kube.plan import Delete, ref_of
+from heliostat.plan.draft import Draft, Part, join, wait_beside
+from heliostat.plan.ensure import wait_for_knowledge
+from heliostat.plan.rayservice.observed import ACTIVE, PENDING, ObservedService
+from heliostat.plan.rayservice.reasons import Because, Hold
+from heliostat.plan.rayservice.reports import report_service_delete
+from heliostat.plan.rayservice.status import (
+    EMPTY_SLOT,
+    INITIALIZING,
+    READY,
+    ROLLBACK,
+    SUSPENDED,
+    SUSPENDING,
+    UPGRADE,
+    is_true,
+    put_condition,
+    tidy,
+)
+from heliostat.plan.rayservice.unused import are_clusters_gone, delete_clusters
+
+DURING = " during suspend"
+_RESUMING = "RayService is initializing after resuming from suspend."
+
+
+class Phase(StrEnum):
+    RUNS = "it is not suspended"
+    BEGINS = "suspend was asked for"
+    GOES_ON = "what it has goes"
+    OVER = "nothing is left"
+    STAYS = "it is suspended"
+    RESUMES = "it is no longer to be suspended"
+
+
+def decide_phase(observed: ObservedService) -> Phase:
+    status, is_wanted = observed.status, observed.service.spec.suspend is True
+    if is_true(status, SUSPENDING):
+        return Phase.OVER if _is_all_gone(observed) else Phase.GOES_ON
+    if is_true(status, SUSPENDED):
+        return Phase.STAYS if is_wanted else Phase.RESUMES
+    return Phase.BEGINS if is_wanted else Phase.RUNS
+
+
+def plan_suspend(draft: Draft, observed: ObservedService, phase: Phase, now: float) -> JsonObject:
+    """The status as it should read; what is deleted goes into the draft."""
+    if phase is Phase.BEGINS:
+        return _begin(observed, now)
+    if phase is Phase.STAYS:
+        draft.add("suspended", wait_beside(Hold.SUSPENDED, "spec.suspend is true", "spec.suspend is false"))
+        return observed.status
+    if phase is Phase.OVER:
+        return _finish(observed.status, now)
+    draft.add("clusters", delete_clusters(observed, Because.SUSPENDED, DURING))
+    draft.add("services", _delete_services(observed))
+    text = "Waiting for all Kubernetes resources owned by this RayService to be deleted."
+    return tidy(put_condition(observed.status, SUSPENDING, TRUE, "SuspendInProgress", text, now))
+
+
+def _begin(observed: ObservedService, now: float) -> JsonObject:
+    status = {
+        **observed.status,
+        "observedGeneration": observed.service.metadata.generation or 0,
+        ACTIVE: EMPTY_SLOT,
+        PENDING: EMPTY_SLOT,
+        "numServeEndpoints": 0,
+    }
+    text = "Spec.Suspend is true; will delete all Kubernetes resources owned by this RayService."
+    status = put_condition(status, SUSPENDING, TRUE, "SuspendRequested", text, now)
+    return tidy(_put_off(status, "SuspendInProgress", "RayService is suspending.", now))
+
+
+def _finish(status: JsonObject, now: float) -> JsonObject:
+    reason, text = "SuspendComplete", "All owned resources have been deleted."
+    status = put_condition(status, SUSPENDING, FALSE, reason, text, now)
+    status = _put_off(status, reason, "RayService is suspended.", now)
+    return tidy(put_condition(status, SUSPENDED, TRUE, reason, text, now))
+
+
+def _put_off(status: JsonObject, reason: str, ready: str, now: float) -> JsonObject:
+    status = put_condition(status, READY, FALSE, reason, ready, now)
+    status = put_condition(status, UPGRADE, FALSE, reason, "No upgrade in progress.", now)
+    return put_condition(status, ROLLBACK, FALSE, reason, "No rollback in progress.", now)
+
+
+def resume(observed: ObservedService, now: float) -> JsonObject:
+    """Ready begins anew, and with it the time that initializing may take."""
+    status = {**observed.status, "observedGeneration": observed.service.metadata.generation or 0}
+    text = "Spec.Suspend is false; RayService has resumed."
+    status = put_condition(status, SUSPENDED, FALSE, "RayServiceResumed", text, now)
+    for type_ in (READY, UPGRADE):
+        status = {**status, "conditions": remove_condition(status["conditions"], type_)}
+    for type_ in (READY, UPGRADE):
+        status = put_condition(status, type_, FALSE, INITIALIZING, _RESUMING, now)
+    return tidy(status)
+
+
+def _delete_services(observed: ObservedService) -> Part:
+    owned = observed.list_owned(SERVICE)
+    if isinstance(owned, Unknown):
+        return wait_for_knowledge("the Services of this RayService", owned)
+    return join(_delete_service(tree) for tree in owned)
+
+
+def _delete_service(tree: JsonObject) -> Part:
+    ref, metadata = ref_of(tree), tree["metadata"]
+    if metadata.get("deletionTimestamp"):
+        return wait_beside(Hold.LEAVING, f"{ref} is being deleted", "it is gone")
+    report = report_service_delete(ref, DURING)
+    return Part(actions=(Delete(ref, metadata["uid"], Because.SUSPENDED, report=report),))
+
+
+def _is_all_gone(observed: ObservedService) -> bool:
+    return are_clusters_gone(observed) and observed.list_owned(SERVICE) == ()

@@ -1,0 +1,71 @@
+"""Clusters of a RayService that no status names any more: they go after the deletion delay (rayservice.md §4.5).
+
+Since when a cluster is unused is written on the cluster itself, so a restart of the operator neither forgets nor
+prolongs the delay. Differs from KubeRay: rayservice-unused-since.
+"""
+
+from heliostat.api.markers import JsonObject
+from heliostat.kube.facts import Unknown
+from heliostat.kube.lookups import RAY_CLUSTER
+from heliostat.kube.plan import Delete, Patch, ref_of
+from heliostat.kube.timestamps import format_timestamp
+from heliostat.plan.draft import Part, join, wait_beside
+from heliostat.plan.ensure import wait_for_knowledge
+from heliostat.plan.moments import moment_of
+from heliostat.plan.rayservice.observed import ObservedService
+from heliostat.plan.rayservice.reasons import Because, Hold
+from heliostat.plan.rayservice.reports import report_cluster_delete
+
+UNUSED_SINCE = "heliostat.dev/unused-since"
+DEFAULT_DELAY = 60
+
+
+def plan_unused(observed: ObservedService, now: float) -> Part:
+    owned = observed.list_owned(RAY_CLUSTER)
+    if isinstance(owned, Unknown):
+        return wait_for_knowledge("the RayClusters of this RayService", owned)
+    named = {observed.active_name, observed.pending_name} - {""}
+    return join(
+        _plan_one(observed, cluster, now, is_routed=bool(named) and cluster["metadata"]["name"] == routed)
+        for routed in (observed.routed_cluster(),)
+        for cluster in owned
+        if cluster["metadata"]["name"] not in named
+    )
+
+
+def _plan_one(observed: ObservedService, cluster: JsonObject, now: float, *, is_routed: bool) -> Part:
+    ref, metadata = ref_of(cluster), cluster["metadata"]
+    if metadata.get("deletionTimestamp"):
+        return wait_beside(Hold.LEAVING, f"{ref} is being deleted", "it is gone")
+    if is_routed:
+        return wait_beside(Hold.UNUSED, f"requests still go to {ref}", "they go to the cluster that the status names")
+    wanted = observed.service.spec.ray_cluster_deletion_delay_seconds
+    delay = DEFAULT_DELAY if wanted is None else wanted
+    since = moment_of((metadata.get("annotations") or {}).get(UNUSED_SINCE))
+    if delay == 0 or (since is not None and now >= since + delay):
+        return _delete(cluster, Because.UNUSED_LONG_ENOUGH)
+    if since is not None:
+        wait = wait_beside(Hold.UNUSED, f"{ref} is unused", f"{delay} s have passed since")
+        return Part(waits=wait.waits, wake_after=since + delay - now)
+    changes = {"metadata": {"annotations": {UNUSED_SINCE: format_timestamp(now)}}}
+    return Part(actions=(Patch(ref, metadata["uid"], metadata["resourceVersion"], changes, Because.UNUSED),))
+
+
+def delete_clusters(observed: ObservedService, because: Because, during: str = "") -> Part:
+    """All of them, at once."""
+    owned = observed.list_owned(RAY_CLUSTER)
+    if isinstance(owned, Unknown):
+        return wait_for_knowledge("the RayClusters of this RayService", owned)
+    return join(_delete(cluster, because, during) for cluster in owned)
+
+
+def _delete(cluster: JsonObject, because: Because, during: str = "") -> Part:
+    ref, metadata = ref_of(cluster), cluster["metadata"]
+    if metadata.get("deletionTimestamp"):
+        return wait_beside(Hold.LEAVING, f"{ref} is being deleted", "it is gone")
+    return Part(actions=(Delete(ref, metadata["uid"], because, report=report_cluster_delete(ref, during)),))
+
+
+def are_clusters_gone(observed: ObservedService) -> bool:
+    """False also while it is not known."""
+    return observed.list_owned(RAY_CLUSTER) == ()

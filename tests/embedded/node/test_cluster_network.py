@@ -1,0 +1,80 @@
+"""What the node's directory takes from Services and EndpointSlices as they change."""
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import msgspec
+import pytest
+
+from heliostat.embedded.node.cluster_network import ClusterNetwork, NodeSlice
+from heliostat.embedded.node.network.directory import ServicePort
+
+HTTP = ServicePort(80, "http")
+
+
+class OneCache:
+    """Hands what changed to whoever subscribed; there is nothing in it."""
+
+    def of(self, _kind: object) -> "OneCache":
+        return self
+
+
+def slice_(
+    service: str, address: str = "10.244.0.2", kind: str = "IPv4", conditions: dict[str, bool] | None = None
+) -> NodeSlice:
+    tree = {
+        "metadata": {"name": "s", "namespace": "ns", "labels": {"kubernetes.io/service-name": service}},
+        "addressType": kind,
+        "endpoints": [{"addresses": [address], "conditions": conditions or {}}],
+        "ports": [{"name": "http", "port": 8000}],
+    }
+    return msgspec.convert(tree, NodeSlice)
+
+
+def report(what: str, error: Exception) -> None:
+    pytest.fail(f"{what}: {error}")
+
+
+@pytest.fixture
+def network() -> ClusterNetwork:
+    wiring = SimpleNamespace(listen=None, dial=None)
+    return ClusterNetwork(cast("Any", OneCache()), cast("Any", wiring), cast("Any", None), ("127.0.0.1", 6443), report)
+
+
+def targets(network: ClusterNetwork, service: str) -> list[str]:
+    return [str(address) for address, _ in network.directory.targets("ns", service, HTTP)]
+
+
+def test_a_slice_that_changes_its_label_leaves_nothing_with_the_former_service(network: ClusterNetwork) -> None:
+    network._slice_changed(None, slice_("old"))
+    network._slice_changed(slice_("old"), slice_("new"))
+    assert (targets(network, "old"), targets(network, "new")) == ([], ["10.244.0.2"])
+    network._slice_changed(slice_("new"), slice_(""))
+    assert targets(network, "new") == []
+
+
+def test_a_slice_of_another_kind_of_address_or_a_deleted_one_leaves_nothing(network: ClusterNetwork) -> None:
+    network._slice_changed(None, slice_("web"))
+    network._slice_changed(slice_("web"), slice_("web", "fd00::1", "IPv6"))
+    assert targets(network, "web") == []
+    network._slice_changed(None, slice_("web"))
+    network._slice_changed(slice_("web"), None)
+    assert targets(network, "web") == []
+
+
+CONDITIONS: list[tuple[dict[str, bool], bool]] = [
+    ({}, True),
+    ({"ready": True}, True),
+    ({"ready": False}, False),  # whether it serves is as whether it is ready, where it is not told
+    ({"ready": False, "serving": True, "terminating": True}, True),
+    ({"ready": False, "serving": False, "terminating": True}, False),
+    ({"ready": False, "serving": True}, False),
+]
+
+
+@pytest.mark.parametrize(("conditions", "is_reached"), CONDITIONS)
+def test_who_is_reached_by_what_a_slice_says(
+    network: ClusterNetwork, conditions: dict[str, bool], *, is_reached: bool
+) -> None:
+    network._slice_changed(None, slice_("web", conditions=conditions))
+    assert bool(targets(network, "web")) is is_reached

@@ -1,0 +1,64 @@
+"""What ``plan`` says before an edit: nothing, in place, or another cluster, and which field decides."""
+
+import pytest
+
+from heliostat.api.settings import Settings
+from heliostat.kube.documents import read_documents
+from heliostat.kube.jsontree import copy_tree, encode_json, merge_patch
+from heliostat.plan.against import Planned, Surroundings, plan_document
+from plan.rayservice.service_worlds import OTHER_CONFIG, ServiceWorld, begin, run
+from plan.worlds import NAMESPACE, Tree
+
+
+def plan_edit(world: ServiceWorld, edit: Tree) -> Planned:
+    assert world.service is not None
+    wanted = {key: copy_tree(world.service[key]) for key in ("apiVersion", "kind", "spec")}
+    wanted["metadata"] = {"name": world.service["metadata"]["name"], "namespace": NAMESPACE}
+    there = Surroundings(objects=tuple(world.world.trees()))
+    (document,) = read_documents(encode_json(merge_patch(wanted, {"spec": edit})), "edit.yaml")
+    planned = plan_document(document, there, NAMESPACE, Settings(), world.world.now)
+    assert planned is not None
+    return planned
+
+
+CONTAINER = {"name": "ray-head", "image": "ray:other"}
+IMAGE = {"rayClusterConfig": {"headGroupSpec": {"template": {"spec": {"containers": [CONTAINER]}}}}}
+
+
+@pytest.mark.parametrize(
+    ("edit", "said"),
+    [
+        ({}, "the RayCluster stays as it is"),
+        ({"serveConfigV2": OTHER_CONFIG}, "Serve updates its applications in place, because of spec.serveConfigV2"),
+        (IMAGE, "spec.rayClusterConfig.headGroupSpec.template.spec.containers[0].image"),
+        (IMAGE, "a new RayCluster is made beside"),
+        ({**IMAGE, "upgradeStrategy": {"type": "None"}}, "upgrades are off"),
+        ({"rayClusterConfig": {"rayVersion": "2.53.0"}}, "because of spec.rayClusterConfig.rayVersion;"),
+    ],
+)
+def test_the_plan_says_what_an_edit_will_be_and_which_field_decides(edit: Tree, said: str) -> None:
+    assert said in "\n".join(plan_edit(run(begin()), edit).notes)
+
+
+def test_an_added_group_is_told_as_a_change_in_place() -> None:
+    world = run(begin())
+    assert world.service is not None
+    (stored,) = world.service["spec"]["rayClusterConfig"]["workerGroupSpecs"]
+    edit = {"rayClusterConfig": {"workerGroupSpecs": [stored, {**stored, "groupName": "second"}]}}
+    (note,) = plan_edit(world, edit).notes
+    assert note.startswith("the RayCluster is changed in place, because of spec.rayClusterConfig.workerGroupSpecs[1]")
+
+
+def test_a_new_service_is_told_as_one() -> None:
+    world = begin()
+    assert world.service is not None
+    (document,) = read_documents(encode_json(world.service), "new.yaml")
+    planned = plan_document(document, Surroundings(), NAMESPACE, Settings(), world.world.now)
+    assert planned is not None
+    assert planned.notes == ("a new RayCluster is made; requests are taken when its applications run",)
+
+
+def test_a_refused_edit_has_its_findings_and_no_word_about_clusters() -> None:
+    planned = plan_edit(run(begin()), {"upgradeStrategy": {"type": "Sometimes"}})
+    assert planned.notes == ()
+    assert any(problem.severity == "error" for problem in planned.problems)

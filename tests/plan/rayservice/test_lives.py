@@ -1,0 +1,182 @@
+"""Lives of RayServices in memory: upgrades, suspension, what goes wrong, and what people see of it."""
+
+import pytest
+from msgspec import structs
+
+from heliostat.plan.rayservice.unused import UNUSED_SINCE
+from plan.rayservice.service_worlds import NAME, ServiceWorld, act, begin, deploy, run, settle
+from plan.worlds import NAMESPACE, pod_template
+
+NEW_IMAGE = {"headGroupSpec": {"template": pod_template("ray-head", image="ray:new")}}
+
+
+def start_upgrade(**spec: object) -> ServiceWorld:
+    """The pending cluster is there, and its applications do not run yet."""
+    world = run(begin(**spec)).edit(rayClusterConfig=NEW_IMAGE)
+    return settle(act(settle(act(world))))
+
+
+def test_a_service_comes_up_and_rests() -> None:
+    world = run(begin())
+    assert world.condition("Ready") == ("True", "NonZeroServeEndpoints")
+    assert world.condition("UpgradeInProgress") == ("False", "NoPendingCluster")
+    assert world.status["numServeEndpoints"] == 2
+    assert world.status["serviceStatus"] == "Running"
+    assert world.routed == world.active
+    assert world.plan().is_empty
+
+
+def test_requests_go_to_the_former_cluster_until_the_next_one_runs_the_applications() -> None:
+    world = start_upgrade()
+    before = world.active
+    for _ in range(3):
+        world = settle(act(world))
+        assert (world.active, world.routed) == (before, before)
+    moved = run(world)
+    assert moved.routed == moved.active != before
+    assert moved.condition("UpgradeInProgress") == ("False", "NoPendingCluster")
+
+
+def test_requests_move_only_when_a_pod_could_answer() -> None:
+    world = deploy(settle(act(start_upgrade())))
+    not_ready = {"status": {"conditions": [{"type": "Ready", "status": "False"}]}}
+    pods = [f"{world.pending}-head", f"{world.pending}-worker"]
+    unready = world
+    for pod in pods:
+        unready = unready.change("Pod", pod, not_ready)
+    waiting = act(unready)
+    assert waiting.routed == world.active
+    assert "NoEndpoint" in waiting.waits
+    assert act(world).routed == world.pending
+
+
+def test_requests_that_have_moved_stay_when_serve_falls_silent_before_the_status_tells() -> None:
+    world = deploy(settle(act(start_upgrade())))
+    moved = act(world)
+    assert (moved.routed, moved.active) == (world.pending, world.active)
+    silent = act(structs.replace(moved, is_silent=True))
+    assert silent.routed == silent.active == world.pending
+
+
+def test_an_unhealthy_cluster_is_never_moved_to() -> None:
+    world = start_upgrade()
+    for _ in range(5):
+        world = deploy(settle(act(world)), "UNHEALTHY")
+    assert world.routed == world.active
+    assert world.condition("UpgradeInProgress") == ("True", "BothActivePendingClustersExist")
+
+
+def test_a_third_spec_takes_the_place_of_the_pending_one() -> None:
+    world = start_upgrade()
+    third = {"headGroupSpec": {"template": pod_template("ray-head", image="ray:third")}}
+    edited = act(deploy(world).edit(rayClusterConfig=third))
+    assert edited.pending not in ("", world.pending)
+    assert edited.routed == world.active, "nothing that is outdated already gets requests"
+    assert run(edited).active == edited.pending
+
+
+def test_the_former_cluster_goes_after_the_delay_also_when_the_operator_was_restarted() -> None:
+    world = run(start_upgrade(rayClusterDeletionDelaySeconds=30))
+    (former,) = world.names("RayCluster") - {world.active}
+    noted = [tree for tree in world.of_kind("RayCluster") if UNUSED_SINCE in tree["metadata"]["annotations"]]
+    assert [tree["metadata"]["name"] for tree in noted] == [former]
+    early = world.restart().after(29)
+    assert former in act(early).names("RayCluster")
+    assert early.plan().wake_after == pytest.approx(1.0, abs=1.0)
+    assert former not in act(early.after(2)).names("RayCluster")
+
+
+def test_a_cluster_that_requests_go_to_is_never_unused() -> None:
+    world = run(start_upgrade(rayClusterDeletionDelaySeconds=0))
+    former = "svc-stray"
+    stray = world.of_kind("RayCluster")[0]
+    stray = {**stray, "metadata": {**stray["metadata"], "name": former, "uid": "uid-stray"}}
+    selector = {"spec": {"selector": {"ray.io/cluster": former}}}
+    routed = world.with_world(world.world.hold(stray)).change("Service", f"{NAME}-serve-svc", selector)
+    assert former in act(routed).names("RayCluster")
+    assert former not in run(routed).names("RayCluster")
+
+
+def test_a_head_service_of_somebody_else_does_not_keep_requests_from_moving() -> None:
+    world = run(begin()).change("Service", f"{NAME}-head-svc", {"metadata": {"ownerReferences": None}})
+    selector = world.world.objects[("v1", "Service", NAMESPACE, f"{NAME}-head-svc")]["spec"]["selector"]
+    moved = run(world.edit(rayClusterConfig=NEW_IMAGE))
+    assert moved.routed == moved.active != world.active
+    assert moved.world.objects[("v1", "Service", NAMESPACE, f"{NAME}-head-svc")]["spec"]["selector"] == selector
+    assert "NameTaken" in act(moved).waits
+
+
+def test_with_upgrades_off_only_the_configuration_follows() -> None:
+    world = run(begin(upgradeStrategy={"type": "None"}))
+    edited = act(world.edit(rayClusterConfig=NEW_IMAGE))
+    assert edited.pending == ""
+    assert "UpgradeOff" in edited.waits
+    assert edited.of_kind("RayCluster") == world.of_kind("RayCluster")
+
+
+def test_an_incremental_upgrade_goes_to_the_new_cluster_as_a_whole() -> None:
+    options = {"stepSizePercent": 10, "intervalSeconds": 5, "gatewayClassName": "any"}
+    strategy = {"type": "NewClusterWithIncrementalUpgrade", "clusterUpgradeOptions": options}
+    world = begin(upgradeStrategy=strategy)
+    world = run(world.edit(rayClusterConfig={"enableInTreeAutoscaling": True}))
+    assert "NotIncremental" in act(world).waits
+    moved = run(world.edit(rayClusterConfig=NEW_IMAGE))
+    assert moved.routed == moved.active != world.active
+
+
+def test_an_active_cluster_that_was_deleted_by_hand_is_followed_by_another() -> None:
+    world = run(begin())
+    lost = run(world.without("RayCluster", world.active))
+    assert lost.active not in ("", world.active)
+    assert lost.routed == lost.active
+
+
+def test_suspended_means_that_nothing_is_left_and_resume_makes_it_anew() -> None:
+    world = run(begin())
+    suspended = run(world.edit(suspend=True))
+    assert suspended.condition("Suspended") == ("True", "SuspendComplete")
+    assert suspended.condition("Ready") == ("False", "SuspendComplete")
+    assert suspended.names("RayCluster") == set()
+    assert f"{NAME}-serve-svc" not in suspended.names("Service")
+    assert suspended.plan().is_empty
+    resumed = run(suspended.edit(suspend=False))
+    assert resumed.condition("Ready") == ("True", "NonZeroServeEndpoints")
+    assert resumed.active != world.active
+
+
+def test_a_service_that_does_not_get_ready_in_time_is_given_up_and_revived_by_suspend_and_resume() -> None:
+    annotated = {"annotations": {"ray.io/initializing-timeout": "30"}}
+    world = begin(metadata=annotated, rayClusterDeletionDelaySeconds=5)
+    for _ in range(4):
+        world = deploy(settle(act(world)), "UNHEALTHY")
+    assert world.plan().wake_after == pytest.approx(30, abs=1)
+    given_up = act(world.after(31))
+    assert given_up.condition("Ready") == ("False", "InitializingTimeout")
+    assert "RayServiceInitializingTimeout" in given_up.told
+    assert (given_up.active, given_up.pending) == ("", "")
+    gone = act(act(given_up).after(6))
+    assert gone.names("RayCluster") == set()
+    assert run(run(gone.edit(suspend=True)).edit(suspend=False)).condition("Ready")[0] == "True"
+
+
+def test_a_refused_edit_touches_nothing_that_runs() -> None:
+    world = run(begin())
+    refused = run(world.edit(rayClusterDeletionDelaySeconds=-1))
+    assert refused.condition("Ready") == ("False", "ValidationFailed")
+    assert (refused.routed, refused.names("RayCluster")) == (world.active, world.names("RayCluster"))
+    assert run(refused.edit(rayClusterDeletionDelaySeconds=1)).condition("Ready")[0] == "True"
+
+
+def test_it_goes_when_its_clusters_are_gone() -> None:
+    world = run(begin())
+    deleted = world.change("RayService", NAME, {"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}})
+    assert act(deleted).names("RayCluster") == set()
+    assert act(act(deleted)).service is None
+
+
+def test_a_head_is_left_out_when_asked_and_while_its_proxy_is_not_well() -> None:
+    assert run(begin(excludeHeadPodFromServeSvc=True)).status["numServeEndpoints"] == 1
+    world = run(begin())
+    ill = run(structs.replace(world, are_proxies_healthy=False))
+    assert ill.status["numServeEndpoints"] == 1
+    assert run(structs.replace(ill, are_proxies_healthy=True)).status["numServeEndpoints"] == 2

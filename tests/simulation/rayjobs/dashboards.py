@@ -1,0 +1,188 @@
+"""Ray in a simulated world: a dashboard for each head Pod, which knows what was submitted there and takes it with it.
+
+The operator comes here through the API server's service proxy; submitter Pods come by address. Whatever is accepted is
+judged at that moment. J1: once per attempt. J2: under an id that was persisted before.
+"""
+
+import asyncio
+import random
+import re
+
+import msgspec
+from msgspec import Struct
+
+from heliostat.kube.jsontree import JsonObject
+from heliostat.ray.answers import ENDED
+from heliostat.runtime.transport import Call, Chunks, Reply
+from heliostat.testing.scripted_ray import STRICT, Accepted, Answer, Hang, RayTransport, ScriptedRay, Stale
+from heliostat.testing.scripted_ray.routes import status_of
+from heliostat.testing.scripted_ray.state import ScriptedCluster, ScriptedJob
+from heliostat.testing.scripted_ray.transport import locate
+from heliostat.testing.simulation.chance import stream
+from heliostat.testing.simulation.state import State
+from heliostat.testing.simulation.world import World
+from simulation.rayclusters.manifests import NAMESPACE
+from simulation.rayclusters.reading import HEAD, is_live, is_ready, label, uid_of
+
+JOBS = "/api/jobs/"
+NOBODY = Reply(503, b'{"kind":"Status","status":"Failure","message":"no endpoints available","code":503}')
+
+
+class Taken(Struct):
+    """An accepted submission; ``head`` is the UID of the Pod that took it."""
+
+    id: str
+    head: str
+    job: ScriptedJob
+
+
+class Dashboards:
+    """A transport, for ``World.serve``."""
+
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.taken: list[Taken] = []
+        self.asked_to_stop: set[str] = set()  # ids
+        self.now = world.now
+        self.flakiness = 0.0  # how many submitters lose their connection and end, while Ray works on
+        self._chance = stream(world.seed, "submitters")
+        self._ray = ScriptedRay(world.now, STRICT)
+        self._ray.on_accepted = self._accepted
+        self._transport = RayTransport(self._ray)
+        world.state.beside["ray"] = self
+
+    async def send(self, call: Call, seconds: float) -> Reply:
+        name, rest = locate(call.path)
+        head = find_head(self.world.state, name.partition("/")[2])
+        if head is None:
+            return NOBODY
+        self._check(call, self.cluster_of(head), rest)
+        return await self._transport.send(
+            msgspec.structs.replace(call, path=f"/{NAMESPACE}/{uid_of(head)}{rest}"), seconds
+        )
+
+    async def open(self, call: Call, seconds: float) -> Reply | Chunks:
+        return await self.send(call, seconds)
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+    def cluster_of(self, head: JsonObject) -> ScriptedCluster:
+        return self._ray.cluster(f"{NAMESPACE}/{uid_of(head)}")
+
+    def takes_of(self, job_id: str) -> list[Taken]:
+        return [taken for taken in self.taken if taken.id == job_id]
+
+    def status_of(self, taken: Taken) -> str:
+        """The truth, also of a head that is gone."""
+        return status_of(self._ray.script, taken.job, self._ray.now())
+
+    def is_kept(self, taken: Taken) -> bool:
+        """Its head is there and can be asked."""
+        return any(uid_of(pod) == taken.head and is_live(pod) for pod in self.world.state.all("pods"))
+
+    def _check(self, call: Call, cluster: ScriptedCluster, rest: str) -> None:
+        if call.method != "POST":
+            return
+        if rest.endswith("/stop"):
+            self.asked_to_stop.add(rest.removeprefix(JOBS).removesuffix("/stop"))
+        elif rest == JOBS and (id_ := msgspec.json.decode(call.body)["submission_id"]) in cluster.jobs:
+            self.world.report(f"J1: {id_} is offered to a Ray that has it")
+
+    def _accepted(self, accepted: Accepted) -> None:
+        cluster = self._ray.cluster(accepted.cluster)
+        earlier, owner = self.takes_of(accepted.id), find_job_by_id(self.world.state, accepted.id)
+        head = accepted.cluster.partition("/")[2]
+        self.taken.append(Taken(accepted.id, head, cluster.jobs[accepted.id]))
+        if owner is None:
+            self._check_ownerless(accepted.id)
+            return
+        if any(self.is_kept(taken) for taken in earlier):
+            self.world.report(f"J1: {accepted.id} is accepted twice, and the first one is still there")
+        if earlier and (owner.get("status") or {}).get("jobStatus"):
+            self.world.report(f"J1: {accepted.id} is accepted again after the status had told of it")
+
+    def _check_ownerless(self, id_: str) -> None:
+        """Its RayJob may be gone, and its submitter is about to go; then so is the cluster, unless it was chosen."""
+        gone = [job for job in self.world.state.ever("rayjobs") if (job.get("status") or {}).get("jobId") == id_]
+        if not gone:
+            self.world.report(f"J2: {id_} is accepted, and no RayJob has written it down")
+        elif "clusterSelector" in gone[0]["spec"]:
+            self.world.report(f"J8: {id_} is accepted on a cluster that stays, and its RayJob is gone")
+
+    # What submitter Pods do.
+
+    async def submit(self, pod: JsonObject) -> int | None:
+        """As the command of a submitter: wait for Ray, submit what it does not know, follow it to its end."""
+        container = pod["spec"]["containers"][0]
+        words = " ".join(container["args"])
+        service = re.findall(r"--address http://([^.\s]+)", words)[0]
+        id_ = next(each["value"] for each in container["env"] if each["name"] == "RAY_JOB_SUBMISSION_ID")
+        entrypoint = words.rpartition(" -- ")[2].partition(" ;")[0]
+        await asyncio.sleep(self._chance.uniform(0.0, 3.0))  # it has to start first
+        while (head := find_head(self.world.state, service)) is None and _is_there(self.world.state, pod):
+            await asyncio.sleep(2.0)
+        if head is None or not _is_there(self.world.state, pod):
+            return None
+        cluster = self.cluster_of(head)
+        if id_ not in cluster.jobs:
+            cluster.jobs[id_] = ScriptedJob(id_, entrypoint, self._ray.now(), {}, {})
+            self._ray.accept(cluster, id_, entrypoint)
+        return await self._follow(pod, head, cluster.jobs[id_])
+
+    async def _follow(self, pod: JsonObject, head: JsonObject, job: ScriptedJob) -> int | None:
+        patience = self._chance.uniform(0.0, 6.0) if self._chance.random() < self.flakiness else float("inf")
+        begun = self.world.time()
+        while (status := status_of(self._ray.script, job, self._ray.now())) not in ENDED:
+            if not _is_there(self.world.state, pod):
+                return None
+            if not _is_there(self.world.state, head) or self.world.time() > begun + patience:
+                return 1  # the connection is lost
+            await asyncio.sleep(1.0)
+        return 1 if status == "FAILED" else 0
+
+    async def misbehave(self, chance: random.Random, until: float) -> None:
+        """For a while: calls that hang, 5xx that may have been carried out, answers of some seconds ago."""
+        while self.world.time() < until:
+            await asyncio.sleep(chance.uniform(2.0, 10.0))
+            heads = [pod for pod in self.world.state.all("pods") if label(pod, "node-type") == HEAD and is_live(pod)]
+            if heads:
+                cluster = self.cluster_of(chance.choice(heads))
+                cluster.heal()  # troubles do not pile up
+                self._disturb(cluster, chance)
+        for cluster in self._ray.clusters.values():
+            cluster.heal()
+
+    def _disturb(self, cluster: ScriptedCluster, chance: random.Random) -> None:
+        times, carried_out = chance.randint(1, 4), chance.random() < 0.5
+        trouble = chance.randrange(3)
+        if trouble == 0:
+            cluster.disturb(Hang(times=times, carried_out=carried_out))
+        elif trouble == 1:
+            cluster.disturb(Answer(times=times, status=chance.choice((500, 502, 503)), carried_out=carried_out))
+        elif cluster.jobs and min(job.submitted for job in cluster.jobs.values()) < self._ray.now() - 6.0:
+            cluster.disturb(Stale(times=times, seconds=chance.uniform(1.0, 4.0)))  # of a job that was told of before
+
+
+def dashboards_of(state: State) -> Dashboards:
+    found: Dashboards = state.beside["ray"]
+    return found
+
+
+def find_head(state: State, service: str) -> JsonObject | None:
+    """The Pod behind a head Service: it answers when it is ready."""
+    tree = state.get("services", NAMESPACE, service)
+    selector = ((tree or {}).get("spec") or {}).get("selector") or {}
+    for pod in state.all("pods"):
+        labels = pod["metadata"].get("labels") or {}
+        if selector and selector.items() <= labels.items() and is_live(pod) and is_ready(pod):
+            return pod
+    return None
+
+
+def find_job_by_id(state: State, id_: str) -> JsonObject | None:
+    return next((job for job in state.all("rayjobs") if (job.get("status") or {}).get("jobId") == id_), None)
+
+
+def _is_there(state: State, pod: JsonObject) -> bool:
+    return any(uid_of(each) == uid_of(pod) for each in state.all("pods"))

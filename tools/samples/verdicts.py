@@ -1,0 +1,180 @@
+"""Whether a sample runs on this machine, as far as its documents, its objects and their Pods say. Pure.
+
+Samples that ask for hardware cannot run whatever is done; those of kinds that nobody reconciles come when the operator
+does. All others are run, and what their Pods say is the reason where they do not.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Any, Final
+
+from msgspec import Struct
+
+Tree = dict[str, Any]
+
+RUNS: Final = "runs"
+ACCEPTED: Final = "accepted"  # objects that nobody acts on
+NOT_YET: Final = "not yet"
+CANNOT: Final = "cannot"
+
+RAY_GROUP = "ray.io/"
+_HARDWARE = re.compile(r"(?:^|/)(?:gpu|tpu)(?:-fraction)?$")
+_HOPELESS = ("ErrImagePull", "ImagePullBackOff", "InvalidImageName", "CreateContainerConfigError", "ContainerCannotRun")
+_CRASHES = 3
+_GANG = "ray.io/gang-scheduling-enabled"
+_DEFAULT_SCHEDULER = "default-scheduler"
+_ADDRESS = re.compile(r"\bhttps?://([\w-]+(?:\.[\w-]*[a-z][\w-]*)+)|\b((?:gs|s3)://[\w@.-]+)")
+_PACKAGES = re.compile(r"\bpip\b(?: install\b|[\"']?:)")
+
+
+class Verdict(Struct, frozen=True):
+    here: str
+    why: str = ""
+
+
+def judge_documents(trees: Sequence[Tree], reconciled: Collection[str]) -> Verdict | None:
+    """None: it is worth a try. ``reconciled`` are kinds."""
+    asked = sorted({word for tree in trees for word in _find_hardware(tree)})
+    if asked:
+        return Verdict(CANNOT, f"hardware: asks for {', '.join(asked)}")
+    for kind in dict.fromkeys(tree["kind"] for tree in trees if is_ray(tree)):
+        if kind not in reconciled:
+            return Verdict(NOT_YET, "; ".join((f"the operator does not reconcile {kind} yet", *find_needs(trees))))
+    return None
+
+
+def find_needs(trees: Sequence[Tree]) -> list[str]:
+    """What may keep a sample from running, for where it does not."""
+    labels = sorted({label for tree in trees for label in _find_node_labels(tree)})
+    downloads = find_downloads(trees)
+    has_tls = any((tree.get("spec") or {}).get("tlsOptions") for tree in trees)
+    return [
+        *(["it needs cert-manager"] if has_tls else ()),
+        *([f"it fetches {' and '.join(downloads)}"] if downloads else ()),
+        *([f"it asks for nodes with {', '.join(labels)}"] if labels else ()),
+    ]
+
+
+def is_ray(tree: Tree) -> bool:
+    return bool(tree["apiVersion"].startswith(RAY_GROUP))
+
+
+def _find_hardware(tree: Tree) -> Iterator[str]:
+    for mapping in _mappings(tree):
+        for part in ("limits", "requests"):
+            amounts = mapping.get(part)
+            yield from (name for name in amounts or () if isinstance(amounts, dict) and _HARDWARE.search(name))
+        annotations = mapping.get("annotations")
+        yield from (name for name in annotations or () if isinstance(annotations, dict) and _HARDWARE.search(name))
+
+
+def find_reservations(trees: Sequence[Tree]) -> list[str]:
+    """What a sample that runs asks for besides, and does not get here."""
+    labels = {key for tree in trees for key in tree["metadata"].get("labels") or ()}
+    has_policies = any((tree.get("spec") or {}).get("networkPolicy") for tree in trees)
+    return [
+        *(["one Pod after the other: there is no batch scheduler here"] if _GANG in labels else ()),
+        *(["its NetworkPolicies are kept and not enforced"] if has_policies else ()),
+    ]
+
+
+def _find_node_labels(tree: Tree) -> Iterator[str]:
+    for mapping in _mappings(tree):
+        selector = mapping.get("nodeSelector")
+        if isinstance(selector, dict):
+            yield from (f"{key}={value}" for key, value in selector.items() if not key.startswith("kubernetes.io/"))
+
+
+def _mappings(value: Any) -> Iterator[Tree]:
+    if isinstance(value, dict):
+        yield value
+        value = list(value.values())
+    if isinstance(value, list):
+        for each in value:
+            yield from _mappings(each)
+
+
+def judge_objects(objects: Iterable[Tree], pods: Sequence[Tree]) -> Verdict | None:
+    """Of objects as they are now, and all Pods. None: it may still become something."""
+    found = list(objects)
+    for pod in pods:
+        why = _find_obstacle(pod)
+        if why:
+            return Verdict(CANNOT, why)
+    for each in found:
+        if is_ray(each) and _has_failed(each):
+            return Verdict(CANNOT, str(each["status"].get("message") or each["status"].get("reason") or "it failed"))
+    done = all(_is_there(each) for each in found) and all(_is_ready(pod) for pod in pods)
+    if not done:
+        return None
+    return Verdict(RUNS) if pods else Verdict(ACCEPTED, "objects that nobody acts on here")
+
+
+def _find_obstacle(pod: Tree) -> str:
+    """Empty: nothing that stays."""
+    scheduler = pod["spec"].get("schedulerName", _DEFAULT_SCHEDULER)
+    if scheduler != _DEFAULT_SCHEDULER and not pod["spec"].get("nodeName"):
+        return f"another scheduler: {scheduler}"
+    status = pod.get("status", {})
+    for condition in status.get("conditions", ()):
+        if condition["type"] == "PodScheduled" and condition.get("reason") == "Unschedulable":
+            return f"no node for it: {condition.get('message', '').partition('. ')[0]}"
+    for container in (*status.get("initContainerStatuses", ()), *status.get("containerStatuses", ())):
+        waiting = container["state"].get("waiting", {})
+        if waiting.get("reason") == "CrashLoopBackOff" and container.get("restartCount", 0) >= _CRASHES:
+            return f"container {container['name']} ends again and again"
+        if waiting.get("reason") in _HOPELESS:
+            return f"container {container['name']}: {waiting['reason']}: {waiting.get('message', '')}"
+        ended = container["state"].get("terminated")
+        if ended is not None and ended["exitCode"] and pod["spec"].get("restartPolicy") == "Never":
+            return f"container {container['name']} exited with code {ended['exitCode']}"
+    return ""
+
+
+def _is_ready(pod: Tree) -> bool:
+    status = pod.get("status", {})
+    if status.get("phase") == "Succeeded" or pod["metadata"].get("deletionTimestamp"):
+        return True
+    return any(each["type"] == "Ready" and each["status"] == "True" for each in status.get("conditions", ()))
+
+
+def _has_failed(each: Tree) -> bool:
+    status = each.get("status", {})
+    return "Failed" in (status.get("jobDeploymentStatus"), status.get("state")) or status.get("state") == "failed"
+
+
+def _is_there(each: Tree) -> bool:
+    status = each.get("status", {})
+    match each["kind"]:
+        case "RayCluster":
+            return bool(status.get("state") == "ready")
+        case "RayJob":
+            return status.get("jobDeploymentStatus") in ("Complete", "Waiting")  # Waiting is for somebody to submit
+        case "RayService":
+            ready = [one for one in status.get("conditions", ()) if one["type"] == "Ready"]
+            return bool(ready) and ready[0]["status"] == "True"
+        case "RayCronJob":
+            return "lastScheduleTime" in status
+        case "Deployment" | "StatefulSet":
+            return bool(status.get("readyReplicas", 0) >= each["spec"].get("replicas", 1))
+    return True
+
+
+def find_downloads(trees: Iterable[Tree]) -> list[str]:
+    """From where the programs of a sample fetch something; a host without a dot is a service of the cluster."""
+    texts = [text for tree in trees for text in _texts(tree)]
+    hosts = dict.fromkeys(host or bucket for text in texts for host, bucket in _ADDRESS.findall(text))
+    packages = ["packages by pip"] if any(_PACKAGES.search(text) for text in texts) else []
+    return [*(f"from {host}" for host in hosts), *packages]
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, each in value.items():
+            if key not in ("annotations", "labels", "env"):
+                yield from _texts(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from _texts(each)
