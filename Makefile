@@ -76,8 +76,9 @@ reference: $(READY) ## write docs/reference again
 deploy-manifests: $(READY) ## write deploy/ again
 	$(BIN)/python tools/generate_deploy.py
 
-schemas: $(READY) ## generate the table of core kinds again
+schemas: $(READY) ## generate the table of core kinds and the definitions of the Gateway API again
 	$(BIN)/python tools/generate_core_schema.py
+	$(BIN)/python tools/generate_gateway_crds.py
 
 clean: ## remove the environment and every cache
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache build dist

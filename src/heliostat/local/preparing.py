@@ -1,6 +1,7 @@
 """``python -m heliostat.local.preparing KUBECONFIG``: makes a control plane that has just begun ready for the others.
 
-It answers, and serves the ray.io kinds. What is in the way is printed, and it is tried again until it is done.
+It answers, serves the ray.io kinds and those of the Gateway API, and has the class of Gateways that the node carries
+out. What is in the way is printed, and it is tried again until it is done.
 """
 
 import asyncio
@@ -8,11 +9,13 @@ import os
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
 from heliostat.api.crds import all_crds
+from heliostat.embedded.doors.gateway import GATEWAY_CLASS, build_gateway_class, gateway_crds
 from heliostat.kube.jsontree import JsonObject
 from heliostat.kube.resource_types import ResourceType
 from heliostat.runtime.client import Client
@@ -27,7 +30,7 @@ _CRD = ResourceType(
 
 
 async def prepare(kubeconfig: Path) -> None:
-    definitions, told = all_crds(), ""
+    definitions, told = [*all_crds(), *gateway_crds()], ""
     while True:
         try:
             await prepare_server(kubeconfig, definitions)
@@ -54,6 +57,8 @@ async def prepare_server(kubeconfig: Path, definitions: Sequence[JsonObject]) ->
         client = Client(transport, clock=time.monotonic, request_seconds=10.0)
         for tree in definitions:
             await _install(client, tree)
+        with suppress(AlreadyExistsError):  # somebody may have described it otherwise
+            await client.create(GATEWAY_CLASS, build_gateway_class())
     finally:
         await transport.close()
 
