@@ -3,7 +3,7 @@
 import pytest
 
 from heliostat.runtime.pollers import FactCache
-from heliostat.testing.simulation.exploration import judge, run_undisturbed
+from heliostat.testing.simulation.exploration import CRASHES, crash_everywhere, judge, run_undisturbed
 from heliostat.testing.simulation.faults import (
     Crash,
     Fault,
@@ -33,6 +33,16 @@ def test_the_calls_to_the_office_are_among_those_that_are_crashed_at(when: str) 
     trace = _run(Injection(ERRAND_CASE.program, number, Crash(when, 0.5)))
     assert any(f"POST {OFFICE} → crash {when}" in line for line in trace)
     assert any("begins life 1" in line for line in trace)
+
+
+def test_at_a_read_there_is_one_way_to_die_and_at_a_write_there_are_three() -> None:
+    calm = run_undisturbed(ERRAND_CASE)
+    program = ERRAND_CASE.program
+    reads = {*range(calm.calls[program])} - calm.writes[program]
+    runs = [_run(Injection(program, min(reads), Crash(when, 0.5))) for when in CRASHES]
+    assert len({tuple(line for line in trace if " meets " not in line) for trace in runs}) == 1
+    tried = [injection for injection, _ in crash_everywhere(ERRAND_CASE)]
+    assert len(tried) == len(reads) + 3 * len(calm.writes[program])
 
 
 def _run(*faults: Injection) -> tuple[str, ...]:

@@ -64,6 +64,7 @@ class Result(Struct, frozen=True, kw_only=True):
     trace: tuple[str, ...]
     digest: str  # of the trace: equal runs have equal ones
     calls: dict[str, int]  # by program
+    writes: dict[str, frozenset[int]]  # by program, the numbers of those calls that change something
     met: tuple[Injection, ...]
     state: dict[str, JsonObject]  # what was there in the end
 
@@ -73,6 +74,7 @@ class World:
         self.seed = seed
         self.state = State()
         self.calls: dict[str, int] = {}
+        self.writes: dict[str, set[int]] = {}
         self.trace: list[str] = []
         self._script = script
         self._invariants = tuple(invariants)
@@ -181,6 +183,8 @@ class World:
         def fault_at(call: Call, kind: str) -> Fault | None:
             number = self.calls.get(name, 0)
             self.calls[name] = number + 1
+            if call.is_write:
+                self.writes.setdefault(name, set()).add(number)
             fault = self._script.fault_at(name, number, kind=kind, resource=resource_of(call.path), now=self.time())
             if fault is not None:
                 self.note(name, f"#{number} {call} meets {fault}")
@@ -317,6 +321,7 @@ def run_world(
         trace=tuple(world.trace),
         digest=hashlib.sha256("\n".join(world.trace).encode()).hexdigest(),
         calls=dict(world.calls),
+        writes={name: frozenset(numbers) for name, numbers in world.writes.items()},
         met=tuple(used.met),
         state=world.state.objects(),
     )
