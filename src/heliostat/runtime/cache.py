@@ -46,7 +46,7 @@ class Index(Generic[T]):
     """Objects by a value computed from them."""
 
     def __init__(self, keys_of: IndexKeys[T]) -> None:
-        self._keys_of = keys_of
+        self.keys_of = keys_of
         self._found: dict[str, dict[Key, T]] = {}
 
     def at(self, value: str) -> list[T]:
@@ -62,8 +62,8 @@ class Index(Generic[T]):
         return [self._found, *self._found.values()]
 
     def change(self, key: Key, before: T | None, after: T | None) -> None:
-        old = self._keys_of(before) if before is not None else ()
-        new = self._keys_of(after) if after is not None else ()
+        old = self.keys_of(before) if before is not None else ()
+        new = self.keys_of(after) if after is not None else ()
         for value in old:
             if value not in new:
                 self._drop(value, key)
@@ -122,6 +122,10 @@ class Cache(Generic[T]):
         return self._by_namespace.at(namespace)
 
     def add_index(self, keys_of: IndexKeys[T]) -> Index[T]:
+        """Whoever asks with the same function shares an index."""
+        known = next((index for index in self._indexes if index.keys_of is keys_of), None)
+        if known is not None:
+            return known
         index = Index(keys_of)
         for key, item in self._items.items():
             index.change(key, None, item)

@@ -11,19 +11,18 @@ from msgspec import Struct
 
 from heliostat.api.rayjob import RayJob
 from heliostat.api.settings import Settings
-from heliostat.desired import labels
 from heliostat.desired.rayjob.names import SIDECAR_MODE, submission_mode
 from heliostat.kube import lookups
 from heliostat.kube.facts import Unknown
 from heliostat.kube.jsontree import JsonObject
-from heliostat.kube.objects import Key, Object
+from heliostat.kube.objects import Key
 from heliostat.kube.plan import Plan, Wait
 from heliostat.kube.pods import PodView
 from heliostat.operator.kind_reconciler import KindReconciler
-from heliostat.operator.kinds import RAY_CLUSTERS, RAY_JOBS, RAY_PODS, WholeObject, kinds_around
+from heliostat.operator.kinds import RAY_CLUSTERS, RAY_JOBS, WholeObject, kinds_around
+from heliostat.operator.labelled import label_ray_pods, view_ray_pods
 from heliostat.operator.ray_access import Place
 from heliostat.operator.ray_facts import RayFacts
-from heliostat.operator.raycluster.reconciler import cluster_label, view_ray_pod
 from heliostat.operator.rayjob.calls import JobCalls
 from heliostat.operator.rayjob.meaning import Meaning, refused_by_status, tree_of, with_metadata, work_out
 from heliostat.operator.rayjob.memory import Memory
@@ -43,7 +42,6 @@ from heliostat.runtime.reconciler import Source
 NAME = "rayjob-controller"  # what KubeRay's events name as their reporter
 FACT = "ray-job"
 _AROUND = (lookups.SERVICE, lookups.JOB, lookups.VOLCANO_GROUP)
-_POD = "Pod"
 _LEAVING = (Phase.SUSPENDING, Phase.RETRYING, Phase.VALIDATION_FAILED)
 
 
@@ -62,8 +60,7 @@ class RayJobReconciler(KindReconciler[Meaning, Memory]):
         self._settings = settings
         self._asking = asking
         self._clusters = cache_needed(caches, RAY_CLUSTERS, namespaces)
-        self._pods = cache_needed(caches, RAY_PODS, namespaces)
-        self._pods_of = {cache.kind.namespace: cache.add_index(cluster_label) for cache in self._pods}
+        self._pods = label_ray_pods(caches, namespaces)
         kinds = kinds_around(settings)
         around = {kind: cache_dispensable(caches, kinds[kind], namespaces) for kind in _AROUND if kind in kinds}
         super().__init__(
@@ -80,7 +77,7 @@ class RayJobReconciler(KindReconciler[Meaning, Memory]):
         return self.items
 
     def more_sources(self) -> Iterable[Source]:
-        return [Source(cache, self._jobs_of_pod) for cache in self._pods]
+        return self._pods.sources(self.interests)
 
     def forget(self, key: Key) -> None:
         self._asking.facts.forget(FACT, key)
@@ -129,19 +126,9 @@ class RayJobReconciler(KindReconciler[Meaning, Memory]):
             self._asking.pods_gone.forget(key)
         if not name or not (phase in _LEAVING or submission_mode(job) == SIDECAR_MODE):
             return ()
-        cache, cluster = self._pods.in_namespace(key.namespace), Key(key.namespace, name)
-        self.interests.note(key, _POD, cluster)
-        if cache.refused:
-            return Unknown(cache.refused)
-        pods = tuple(view_ray_pod(pod) for pod in self._pods_of[cache.kind.namespace].at(str(cluster)))
+        cluster = Key(key.namespace, name)
+        pods = view_ray_pods(self._pods.asked(self.interests, key, cluster))
         if pods or phase not in _LEAVING or self._clusters.get(cluster) is not None:
             return pods
         since = self._clusters.in_namespace(key.namespace).revision
         return self._asking.pods_gone.find_doubt(key, name, since) or ()
-
-    def _jobs_of_pod(self, before: Object | None, after: Object | None) -> Iterable[Key]:
-        pod = after or before
-        cluster = pod.metadata.labels.get(labels.CLUSTER) if pod is not None else None
-        if pod is None or not cluster:
-            return ()
-        return self.interests.wanting(_POD, Key(pod.metadata.namespace, cluster))

@@ -24,16 +24,16 @@ class Memory:
             if isinstance(action, Effect) and action.kind == CONFIGURE:
                 self._sending[key] = (action, now)
 
-    def ended(self, key: Key, outcome: Outcome) -> None:
-        """One cluster is configured at a time: with the next one the last is forgotten."""
+    def ended(self, key: Key, outcome: Outcome) -> bool:
+        """One cluster is configured at a time: with the next one the last is forgotten. The status tells none of it."""
         sending = self._sending.pop(key, None)
         if sending is None or not outcome.has_asked_for_all:
-            return
+            return False
         effect, at = sending
-        if any(failure.action is effect for failure in outcome.failures):
-            return
-        sent = Sent(effect.idempotency_key, at, effect.payload["deployedBefore"])
-        self._sent[key] = {effect.payload["cluster"]: sent}
+        if not any(failure.action is effect for failure in outcome.failures):
+            sent = Sent(effect.idempotency_key, at, effect.payload["deployedBefore"])
+            self._sent[key] = {effect.payload["cluster"]: sent}
+        return False
 
     def forget(self, key: Key) -> None:
         self._sent.pop(key, None)
