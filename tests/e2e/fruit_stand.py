@@ -1,13 +1,17 @@
-"""Two Serve applications for tests, with the routes of KubeRay's sample: /fruit and /calc. No internet is needed."""
+"""Two Serve applications for tests, with the routes of KubeRay's sample: /fruit and /calc. No internet is needed.
 
-FRUIT_STAND = """
-import os
+``/fruit/stream`` answers in pieces. Which version a cluster runs is told by its environment.
+"""
+
+FRUIT_STAND = r"""
+import asyncio, json, os
 from ray import serve
 from starlette.requests import Request
+from starlette.responses import StreamingResponse
 
 VERSION = os.environ.get("STAND_VERSION", "1")
 
-@serve.deployment(ray_actor_options={"num_cpus": 0.1})
+@serve.deployment(ray_actor_options={"num_cpus": 0.1}, max_ongoing_requests=200)
 class Fruit:
     def __init__(self):
         self.price = 0
@@ -16,8 +20,16 @@ class Fruit:
         self.price = config["price"]
 
     async def __call__(self, request: Request):
+        if request.url.path.endswith("/stream"):
+            pieces = int(request.query_params.get("pieces", "5"))
+            return StreamingResponse(self.tell(pieces), media_type="application/jsonlines")
         amount = int(request.query_params.get("amount", "1"))
         return {"cost": amount * self.price, "version": VERSION}
+
+    async def tell(self, pieces):
+        for piece in range(pieces):
+            yield json.dumps({"piece": piece, "version": VERSION}) + "\n"
+            await asyncio.sleep(0.1)
 
 @serve.deployment(ray_actor_options={"num_cpus": 0.1})
 class Calc:

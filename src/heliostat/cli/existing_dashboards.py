@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Iterator
 
 from heliostat.kube.jsontree import JsonObject
-from heliostat.local.dashboards import open_way
 from heliostat.local.session import open_session
 from heliostat.local.state import State
+from heliostat.local.ways import open_way
 from heliostat.operator.kinds import RAY_CLUSTER
 from heliostat.runtime.connection import AccessError
 from heliostat.runtime.errors import ApiError

@@ -59,6 +59,9 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "-o", "--output", choices=("table", "wide", "yaml", "json", "name"), default="table", help="default: table"
     )
+    parser.add_argument(
+        "-w", "--watch", action="store_true", help="go on showing them until Ctrl-C; of one RayService both clusters"
+    )
     parser.add_argument("--kinds", action="store_true", help="list the kinds that the cluster serves")
     parser.add_argument(
         "--all", action="store_true", help="also those that are gone, as the local cluster remembers them"
@@ -74,9 +77,15 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         raise CommandError(f"--selector: {error}") from None
     if options.filename and (options.kind or options.all):
         raise CommandError("-f names the objects of its documents: leave it out, or the kind and --all")
+    if options.watch and (options.all or options.output not in ("table", "wide") or not _names_kind(options)):
+        raise CommandError("-w shows a table of what a kind or -f names: leave out -o, --all and --kinds")
     if (options.name or options.filename) and options.all_namespaces:
         raise CommandError("names are looked up in one namespace: leave out --all-namespaces, or the names")
     return options
+
+
+def _names_kind(options: argparse.Namespace) -> bool:
+    return bool(options.kind or options.filename or options.targets) and not options.kinds
 
 
 def _take_targets(options: argparse.Namespace) -> None:
@@ -106,7 +115,7 @@ async def get(cluster: Cluster, options: argparse.Namespace) -> int:
     return 0
 
 
-class _Wish(Struct, frozen=True):
+class Wish(Struct, frozen=True):
     """Objects of one kind in one place; without names all of them."""
 
     resource: ResourceType
@@ -114,7 +123,7 @@ class _Wish(Struct, frozen=True):
     names: tuple[str, ...] = ()
 
 
-async def _find_wishes(cluster: Cluster, kinds: ServedKinds, options: argparse.Namespace) -> list[_Wish]:
+async def _find_wishes(cluster: Cluster, kinds: ServedKinds, options: argparse.Namespace) -> list[Wish]:
     targets = [target_of_document(kinds, document) for document in load_documents(options.filename)]
     targets += [Target(kinds.meant_by(word), name) for word, name in options.targets]
     word = options.kind or ""
@@ -123,7 +132,7 @@ async def _find_wishes(cluster: Cluster, kinds: ServedKinds, options: argparse.N
         word = ""
     resources = [kinds.meant_by(each) for each in word.split(",")] if word else []
     where = "" if options.all_namespaces else cluster.namespace
-    wishes = [_Wish(each, where if each.is_namespaced else "", tuple(options.name)) for each in resources]
+    wishes = [Wish(each, where if each.is_namespaced else "", tuple(options.name)) for each in resources]
     return [*wishes, *_join(cluster, targets)]
 
 
@@ -136,16 +145,29 @@ async def _find_by_name(cluster: Cluster, kinds: ServedKinds, word: str) -> Targ
         raise CommandError(f"{word!r} is not a kind (heliostat get --kinds lists them), and {error}", 1) from None
 
 
-def _join(cluster: Cluster, targets: list[Target]) -> Iterator[_Wish]:
+def _join(cluster: Cluster, targets: list[Target]) -> Iterator[Wish]:
     """Names of one kind and place share a table."""
     names: dict[tuple[ResourceType, str], list[str]] = {}
     for each in targets:
         place = (each.namespace or cluster.namespace) if each.resource.is_namespaced else ""
         names.setdefault((each.resource, place), []).append(each.name)
-    return (_Wish(resource, place, tuple(found)) for (resource, place), found in names.items())
+    return (Wish(resource, place, tuple(found)) for (resource, place), found in names.items())
 
 
-async def _show_tables(cluster: Cluster, wishes: list[_Wish], options: argparse.Namespace) -> int:
+async def _show_tables(cluster: Cluster, wishes: list[Wish], options: argparse.Namespace) -> int:
+    if options.watch:
+        from heliostat.cli.get_watch import watch
+
+        return await watch(cluster, wishes, lambda: _fetch_lines(cluster, wishes, options))
+    lines = await _fetch_lines(cluster, wishes, options)
+    if not lines:
+        return await _tell_none(cluster, ", ".join(wish.resource.plural for wish in wishes), options)
+    print("\n".join(lines))
+    return 0
+
+
+async def _fetch_lines(cluster: Cluster, wishes: list[Wish], options: argparse.Namespace) -> list[str]:
+    """One table for each, with an empty line between them; none for what is not there."""
     shown: list[str] = []
     for wish in wishes:
         tables = [await _fetch_table(cluster, wish, call) for call in _calls(wish, options)]
@@ -153,13 +175,10 @@ async def _show_tables(cluster: Cluster, wishes: list[_Wish], options: argparse.
         everywhere = options.all_namespaces and wish.resource.is_namespaced
         if table.rows:
             shown.append("\n".join(format_table(table, is_wide=options.output == "wide", with_namespace=everywhere)))
-    if not shown:
-        return await _tell_none(cluster, ", ".join(wish.resource.plural for wish in wishes), options)
-    print("\n\n".join(shown))
-    return 0
+    return "\n\n".join(shown).split("\n") if shown else []
 
 
-async def _fetch_table(cluster: Cluster, wish: _Wish, call: Call) -> Table:
+async def _fetch_table(cluster: Cluster, wish: Wish, call: Call) -> Table:
     try:
         return read_table(await cluster.client.request(call))
     except NotFoundError:
@@ -168,7 +187,7 @@ async def _fetch_table(cluster: Cluster, wish: _Wish, call: Call) -> Table:
         raise
 
 
-def _calls(wish: _Wish, options: argparse.Namespace) -> Iterator[Call]:
+def _calls(wish: Wish, options: argparse.Namespace) -> Iterator[Call]:
     for name in wish.names:
         yield Call(method="GET", path=path_of(wish.resource, wish.namespace, name), accept=ACCEPT)
     if not wish.names:

@@ -1,4 +1,4 @@
-"""``heliostat run``: from a YAML file to a ready RayCluster on this machine, and a program on it to its result.
+"""``heliostat run``: from a YAML file to a ready RayCluster, a RayJob's result or a RayService that answers, here.
 
 What takes long to load is loaded while the local Kubernetes starts, so that the first line comes at once.
 """
@@ -34,12 +34,13 @@ def run(arguments: list[str]) -> int:
 
 def _run(command: list[str], options: argparse.Namespace, view: View, deadline: float) -> int:
     from heliostat.cli.local_settings import settings_of_run
-    from heliostat.cli.run_documents import find_job, load_judged
+    from heliostat.cli.run_documents import RAY_CLUSTER, find_main, load_judged
 
     settings = settings_of_run(options.state or default_state(), options)
     documents = load_judged(options.filename, settings)
-    if command and find_job(documents) is not None:
-        raise CommandError(f"the RayJob in {options.filename} brings its own program: leave out -- {' '.join(command)}")
+    kind = find_main(documents)["kind"]
+    if command and kind != RAY_CLUSTER:
+        raise CommandError(f"the {kind} in {options.filename} brings its own program: leave out -- {' '.join(command)}")
     state = up.open_for_use(options)
     was_up = state.is_locked()
     flags = _flags_of_up(options)
@@ -88,15 +89,17 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         description="Bring up what the file describes on this machine (heliostat up is done if needed), follow it until"
         " it is ready, run COMMAND on it as a Ray job with this directory sent along, and take down what was made. A"
         " RayJob is followed to its result, with what its driver says; Ctrl-C asks Ray to stop it. The exit code is"
-        " the command's or the RayJob's. A cluster that cannot become ready ends it at once, with the reason.",
+        " the command's or the RayJob's. A RayService is followed until it serves what the file says, with the cluster"
+        " that it moves from and the one that it moves to, and stays up. What cannot become ready ends it at once,"
+        " with the reason.",
     )
     parser.add_argument(
-        "filename", metavar="FILE", help="the documents, with a RayCluster or a RayJob; - reads from stdin"
+        "filename", metavar="FILE", help="the documents, with a RayCluster, RayJob or RayService; - reads from stdin"
     )
     parser.add_argument("-n", "--namespace", default="default", help="for documents that name none (default)")
     parser.add_argument("--working-dir", type=Path, default=Path(), help="what is sent along (the current directory)")
     parser.add_argument(
-        "--timeout", type=float, default=300.0, metavar="SECONDS", help="for the cluster to be ready (300)"
+        "--timeout", type=float, default=300.0, metavar="SECONDS", help="for the cluster or service to be ready (300)"
     )
     parser.add_argument("--keep", action="store_true", help="leave everything up afterwards")
     parser.add_argument(

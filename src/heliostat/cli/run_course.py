@@ -15,24 +15,27 @@ from msgspec import Struct
 
 from heliostat.api.settings import Settings
 from heliostat.cli import down
+from heliostat.cli.addresses import at_an_address
 from heliostat.cli.cluster_access import Cluster
-from heliostat.cli.dashboard import at_an_address, build_finder
+from heliostat.cli.dashboard import USUAL_PORT, build_finder
 from heliostat.cli.errors import INTERRUPTED, CommandError
 from heliostat.cli.explain import explain_one
 from heliostat.cli.forwarding import HOST
-from heliostat.cli.run_documents import find_job
+from heliostat.cli.run_documents import RAY_CLUSTER, RAY_JOB, RAY_SERVICE, find_main
 from heliostat.cli.run_failure import tell_failure
+from heliostat.cli.run_service import serve, tell_service_failure
 from heliostat.cli.targets import Target
 from heliostat.explain.explanation import format_explanation
 from heliostat.kube.jsontree import JsonObject
-from heliostat.local.dashboards import open_way
 from heliostat.local.following import NotReadyError, RunError, follow_until_ready
 from heliostat.local.job_following import Followed, JobFollower
 from heliostat.local.running import Show, apply_all, run_job
+from heliostat.local.service_following import Followed as FollowedService
 from heliostat.local.session import Session, UnknownKindError
 from heliostat.local.state import State
-from heliostat.local.taking_down import RAY_CLUSTER, Made, take_down
+from heliostat.local.taking_down import Made, take_down
 from heliostat.local.view import View
+from heliostat.local.ways import open_way
 from heliostat.operator.kinds import RAY_CLUSTER as RAY_CLUSTER_TYPE
 from heliostat.operator.kinds import RAY_JOB as RAY_JOB_TYPE
 from heliostat.ray.packages import PackageError
@@ -128,10 +131,11 @@ class Course:
         view.show(("… applying the documents",))
         await apply_all(session, self._documents, wishes.namespace, self._made, view.note)
         trees = [each.tree for each in self._made]
-        job = find_job(trees)
-        if job is not None:
-            return await self._follow_job(session, job, trees)
-        cluster = next(tree for tree in trees if tree["kind"] == RAY_CLUSTER)
+        cluster = find_main(trees)
+        if cluster["kind"] == RAY_JOB:
+            return await self._follow_job(session, cluster, trees)
+        if cluster["kind"] == RAY_SERVICE:
+            return await self._follow_service(session, cluster, trees)
         ready = await follow_until_ready(
             session, trees, cluster, lambda seen: view.show(seen.lines), wishes.deadline, self._is_done
         )
@@ -160,6 +164,13 @@ class Course:
             await self._explain_job(job)
         return code
 
+    async def _follow_service(self, session: Session, service: JsonObject, trees: Sequence[JsonObject]) -> int:
+        """It stays, as a cluster does that nobody gave a program for."""
+        followed = FollowedService(service=service, trees=trees, deadline=self._wishes.deadline)
+        await serve(session, self._state, followed, self._view)
+        self._stays = True
+        return 0
+
     async def _explain_job(self, job: JsonObject) -> None:
         """Before anything of it is taken down."""
         self._cluster.namespace = job["metadata"]["namespace"]
@@ -184,7 +195,7 @@ class Course:
         if way is not None:
             yield way.address
             return
-        async with at_an_address(self._cluster, build_finder(self._cluster, name)) as port:
+        async with at_an_address(self._cluster, build_finder(self._cluster, name), USUAL_PORT) as port:
             yield f"http://{HOST}:{port} (while this runs)"
 
     async def _is_done(self, cluster: JsonObject) -> bool:
@@ -195,14 +206,15 @@ class Course:
         return explained.is_ready
 
     async def _tell_failure(self, error: NotReadyError) -> None:
-        job = find_job(each.tree for each in self._made)
-        if job is not None:
-            self._view.done()
-            await self._explain_job(job)
-            return
-        cluster = next(each.tree for each in self._made if each.tree["kind"] == RAY_CLUSTER)
+        cluster = find_main(each.tree for each in self._made)
         self._cluster.namespace = cluster["metadata"]["namespace"]
         self._view.done()
+        if cluster["kind"] == RAY_JOB:
+            await self._explain_job(cluster)
+            return
+        if cluster["kind"] == RAY_SERVICE:
+            self._view.note(await tell_service_failure(self._cluster, cluster, error, self._settings))
+            return
         self._view.note(await tell_failure(self._cluster, cluster, error, self._settings))
 
     def _tell_interrupted(self) -> None:
@@ -240,7 +252,7 @@ class Course:
         made = [(each.tree["kind"], each.tree["metadata"]["name"]) for each in self._made]
         self._view.note(f"everything is left up (--keep-on-failure): export KUBECONFIG={self._state.kubeconfig}")
         for kind, name in made:
-            if kind in (RAY_CLUSTER, RAY_JOB_TYPE.kind):
+            if kind in (RAY_CLUSTER, RAY_JOB, RAY_SERVICE):
                 word = f"{kind.lower()}/{name}"
                 self._view.note(f"heliostat explain {word} tells more; heliostat down stops everything")
 

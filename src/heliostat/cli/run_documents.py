@@ -18,8 +18,9 @@ from heliostat.cli.inputs import load_documents
 from heliostat.kube.jsontree import JsonObject
 from heliostat.kube.problems import Problem
 
-RAY_CLUSTER, RAY_JOB = "RayCluster", "RayJob"
-_LAST = {RAY_CLUSTER: 2, RAY_JOB: 3}
+RAY_CLUSTER, RAY_JOB, RAY_SERVICE = "RayCluster", "RayJob", "RayService"
+_LAST = {RAY_CLUSTER: 2, RAY_JOB: 3, RAY_SERVICE: 3}
+_RUN = (RAY_JOB, RAY_SERVICE)  # these have the clusters that they need
 _FIRST = ("Namespace", "CustomResourceDefinition")
 _UNKNOWN_FIELD = "schema.unknown-field"
 
@@ -38,14 +39,15 @@ def load_judged(filename: str, settings: Settings) -> list[JsonObject]:
         check_identity(document)
     trees = sorted((document.tree for document in documents), key=_turn)
     count = Counter(tree.get("kind") for tree in trees)
-    if count[RAY_JOB] > 1 or (not count[RAY_JOB] and count[RAY_CLUSTER] != 1):
-        raise CommandError(f"{filename} must hold exactly one RayCluster or one RayJob", 1)
+    wanted = sum(count[kind] for kind in _RUN)
+    if wanted > 1 or (not wanted and count[RAY_CLUSTER] != 1):
+        raise CommandError(f"{filename} must hold exactly one RayCluster, one RayJob or one RayService", 1)
     return trees
 
 
-def find_job(trees: Iterable[JsonObject]) -> JsonObject | None:
-    """What is run of them, where it is no RayCluster."""
-    return next((tree for tree in trees if tree.get("kind") == RAY_JOB), None)
+def find_main(trees: Iterable[JsonObject]) -> JsonObject:
+    """What is run of them: a RayJob or a RayService, and otherwise the RayCluster."""
+    return max((tree for tree in trees if tree.get("kind") in _LAST), key=lambda tree: _LAST[str(tree["kind"])])
 
 
 def _turn(tree: JsonObject) -> int:

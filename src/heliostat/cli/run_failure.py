@@ -29,9 +29,14 @@ _SECONDS = 10.0
 
 
 async def tell_failure(cluster: Cluster, tree: JsonObject, error: NotReadyError, settings: Settings) -> str:
+    target = Target(RAY_CLUSTER, str(tree["metadata"]["name"]))
+    return await tell_with_last_lines(cluster, target, error, settings)
+
+
+async def tell_with_last_lines(cluster: Cluster, target: Target, error: NotReadyError, settings: Settings) -> str:
     parts = []
     try:
-        parts.append(format_explanation(_add(await _explain(cluster, tree, settings), error.troubles)))
+        parts.append(format_explanation(_add(await _explain(cluster, target, settings), error.troubles)))
     except (ApiError, CommandError) as problem:
         parts.append(f"{error}; more is not known: {problem}")
     for trouble in _pick(error.troubles):
@@ -41,8 +46,8 @@ async def tell_failure(cluster: Cluster, tree: JsonObject, error: NotReadyError,
     return "\n\n".join(parts)
 
 
-async def _explain(cluster: Cluster, tree: JsonObject, settings: Settings) -> Explanation:
-    explained = await explain_one(cluster, Target(RAY_CLUSTER, str(tree["metadata"]["name"])), settings)
+async def _explain(cluster: Cluster, target: Target, settings: Settings) -> Explanation:
+    explained = await explain_one(cluster, target, settings)
     return structs.replace(explained, places=(), steps=())
 
 

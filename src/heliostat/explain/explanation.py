@@ -13,6 +13,7 @@ class Sentence(Struct, frozen=True):
     what: str
     why: str = ""
     fix: str = ""
+    lines: tuple[str, ...] = ()  # the last ones that a program of the user wrote, as they are
 
 
 class Explanation(Struct, frozen=True, kw_only=True):
@@ -52,6 +53,9 @@ def _sentence_lines(sentence: Sentence, mark: str) -> Iterator[str]:
     yield f"{mark}{one_line(sentence.what)}"
     if sentence.why:
         yield f"   why: {one_line(sentence.why)}"
+    if sentence.lines:
+        yield "   its last lines:"
+        yield from (f"     {line}" for line in sentence.lines)
     if sentence.fix:
         yield f"   fix: {one_line(sentence.fix)}"
 

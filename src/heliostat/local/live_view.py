@@ -20,6 +20,8 @@ _FRAMES_PER_SECOND = 8
 
 
 class LiveView:
+    is_live = True
+
     def __init__(self, out: TextIO) -> None:
         self._console = Console(file=out, markup=False, emoji=False, highlight=False)
         self._live: Live | None = None

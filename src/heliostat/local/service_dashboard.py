@@ -14,6 +14,8 @@ _SECONDS = 60.0  # a person waits, and nobody else: there is no lease
 
 
 class ServiceDashboard(RayDashboard):
-    def __init__(self, transport: Transport, namespace: str, service: str, token: str = "") -> None:
+    def __init__(
+        self, transport: Transport, namespace: str, service: str, token: str = "", seconds: float = _SECONDS
+    ) -> None:
         way = ProxiedWays(transport).to_dashboard(namespace, service, "")
-        super().__init__(structs.replace(way, seconds=_SECONDS, write_seconds=_SECONDS), token=token)
+        super().__init__(structs.replace(way, seconds=seconds, write_seconds=seconds), token=token)

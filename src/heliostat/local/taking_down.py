@@ -1,7 +1,7 @@
 """Take down what a file has made: what was there before stays.
 
-RayClusters and RayJobs go first, and the rest when they are gone: one with its state in Redis has it cleaned up on its
-way, and waits for minutes when its Redis, of the same file, goes at the same time.
+RayClusters, RayJobs and RayServices go first, and the rest when they are gone: one with its state in Redis has it
+cleaned up on its way, and waits for minutes when its Redis, of the same file, goes at the same time.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ from heliostat.plan.raycluster.deletion import FINALIZER as REDIS_CLEANUP
 from heliostat.runtime.errors import ApiError
 
 RAY_CLUSTER = "RayCluster"
-_WITH_RAY = (RAY_CLUSTER, "RayJob")
+_WITH_RAY = (RAY_CLUSTER, "RayJob", "RayService")
 _POLL_SECONDS = 0.2
 _OF_KUBERNETES = ("foregroundDeletion", "orphan")
 

@@ -10,6 +10,8 @@ from typing import Protocol, TextIO
 
 
 class View(Protocol):
+    is_live: bool  # the block is written over, so it may be a table
+
     def show(self, lines: Sequence[str]) -> None:
         """The block as it is now. A line begins with a mark: … under way, ✓ done, ✗ failed, ! look at this."""
         ...
@@ -28,6 +30,8 @@ class View(Protocol):
 
 
 class PlainView:
+    is_live = False
+
     def __init__(self, out: TextIO) -> None:
         self._out = out
         self._shown: tuple[str, ...] = ()

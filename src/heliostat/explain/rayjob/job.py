@@ -13,6 +13,7 @@ from heliostat.api.rayjob import RayJob
 from heliostat.api.review import review
 from heliostat.api.settings import Settings
 from heliostat.explain.explanation import Explanation, Sentence, join_unique
+from heliostat.explain.last_words import read_last_words
 from heliostat.explain.raycluster.cluster import Scene, explain_cluster
 from heliostat.explain.waits import tell_waits
 from heliostat.kube.plan import Plan
@@ -91,4 +92,5 @@ def _tell_end(job: JsonObject, phase: Phase | None) -> Iterator[Sentence]:
     status = job.get("status") or {}
     if phase in (Phase.FAILED, Phase.RETRYING):
         fix = _FIXES.get(str(status.get("reason")), "").replace("NAME", job["metadata"]["name"])
-        yield Sentence(f"it failed: {status.get('reason')}", str(status.get("message") or ""), fix)
+        words = read_last_words(str(status.get("message") or ""))
+        yield Sentence(f"it failed: {status.get('reason')}", words.said, fix, words.lines)

@@ -13,6 +13,7 @@ from heliostat.api.rayservice import RayService
 from heliostat.api.review import review
 from heliostat.api.settings import Settings
 from heliostat.explain.explanation import Explanation, Sentence, join_unique
+from heliostat.explain.last_words import read_last_words
 from heliostat.explain.raycluster.cluster import Scene, explain_cluster
 from heliostat.explain.waits import tell_waits
 from heliostat.plan.rayservice import status as statuses
@@ -25,6 +26,14 @@ from heliostat.plan.rayservice.reasons import Hold
 _QUIET = frozenset(
     {Hold.CLUSTER_STARTS, Hold.SERVE_SILENT, Hold.DEPLOYING, Hold.NO_REQUESTS, Hold.UNUSED, Hold.UPGRADE}
 )
+
+
+_FAILED = ("DEPLOY_FAILED", "UNHEALTHY")
+_FIX = (
+    "correct the program or spec.serveConfigV2, and apply it again: Serve deploys what changed; heliostat dashboard"
+    " {cluster} shows more"
+)
+_WAIT = "wait: Serve is at work; heliostat get rayservice/{service} -w shows how far it is"
 
 
 class ServiceScene(Struct, frozen=True):
@@ -51,7 +60,7 @@ def explain_service(seen: ServiceScene, settings: Settings) -> Explanation:
         title=title,
         verdict=_verdict(status),
         is_ready=is_ready,
-        sentences=join_unique((*cluster, *_tell_applications(status), *waits)),
+        sentences=join_unique((*cluster, *_tell_applications(metadata["name"], status), *waits)),
     )
 
 
@@ -78,11 +87,27 @@ def _tell_cluster(scene: Scene, settings: Settings) -> Iterator[Sentence]:
             yield from explained.sentences
 
 
-def _tell_applications(status: JsonObject) -> Iterator[Sentence]:
-    for slot in (PENDING, ACTIVE):
-        shown = status.get(slot) or {}
-        for name, application in sorted((shown.get("applicationStatuses") or {}).items()):
-            if application.get("status") != RUNNING:
-                text = f"application {name} is {application.get('status')} on {shown.get('rayClusterName')}"
-                fix = "read the log of its replicas: heliostat logs of the Pods, or Serve's page of the dashboard"
-                yield Sentence(text, str(application.get("message") or ""), fix)
+def _tell_applications(service: str, status: JsonObject) -> Iterator[Sentence]:
+    """With the last lines of what they say; those that failed first."""
+    untold = [
+        (slot.get("rayClusterName"), name, application)
+        for slot in (status.get(PENDING) or {}, status.get(ACTIVE) or {})
+        for name, application in sorted((slot.get("applicationStatuses") or {}).items())
+        if application.get("status") != RUNNING
+    ]
+    for cluster, name, application in sorted(untold, key=lambda each: each[2].get("status") not in _FAILED):
+        words = read_last_words(_find_message(application))
+        fix = _FIX if application.get("status") in _FAILED else _WAIT
+        where = f"application {name} is {application.get('status')} on {cluster}"
+        yield Sentence(where, words.said, fix.format(service=service, cluster=cluster), words.lines)
+
+
+def _find_message(application: JsonObject) -> str:
+    """Its own, or that of the first deployment which is not well."""
+    deployments = (application.get("serveDeploymentStatuses") or {}).items()
+    texts = (
+        f"deployment {name} is {each.get('status')}: {each.get('message')}"
+        for name, each in sorted(deployments)
+        if each.get("message") and each.get("status") not in ("HEALTHY", RUNNING)
+    )
+    return str(application.get("message") or next(texts, ""))

@@ -1,4 +1,5 @@
-"""Ways to dashboards that stay: one process of ours for each, which ends with the cluster and with the supervisor.
+"""Ways that stay, to dashboards and to RayServices: one process of ours for each, which ends with what it leads to and
+with the supervisor.
 
 What it says about itself lies in the state directory, so that the next who asks gets the same address.
 """
@@ -19,6 +20,16 @@ _SECONDS = 20.0
 _POLL_SECONDS = 0.05
 
 
+class WayKind(Struct, frozen=True):
+    command: str  # which serves it
+    kind: str
+    folder: str
+
+
+DASHBOARD = WayKind("dashboard", "raycluster", "dashboards")
+SERVICE = WayKind("expose", "rayservice", "services")
+
+
 class Way(Struct, frozen=True):
     pid: int
     port: int
@@ -28,38 +39,42 @@ class Way(Struct, frozen=True):
         return f"http://127.0.0.1:{self.port}"
 
 
-def way_file(state: State, namespace: str, name: str) -> Path:
-    return state.path / "dashboards" / f"{namespace}.{name}.json"  # a namespace has no dot
+def way_file(state: State, namespace: str, name: str, kind: WayKind = DASHBOARD) -> Path:
+    return state.path / kind.folder / f"{namespace}.{name}.json"  # a namespace has no dot
 
 
-def note_way(state: State, namespace: str, name: str, port: int) -> Path:
+def log_file(state: State, kind: WayKind = DASHBOARD) -> Path:
+    return state.logs / f"{kind.folder}.log"
+
+
+def note_way(state: State, namespace: str, name: str, port: int, kind: WayKind = DASHBOARD) -> Path:
     """Said by the process that serves it."""
-    path = way_file(state, namespace, name)
+    path = way_file(state, namespace, name, kind)
     path.parent.mkdir(exist_ok=True)
     fresh = path.with_suffix(f".{os.getpid()}")
     fresh.write_bytes(msgspec.json.encode(Way(os.getpid(), port)))
     return fresh.replace(path)
 
 
-def find_way(state: State, namespace: str, name: str) -> Way | None:
+def find_way(state: State, namespace: str, name: str, kind: WayKind = DASHBOARD) -> Way | None:
     """None when there is none, or its process is gone."""
     try:
-        way = msgspec.json.decode(way_file(state, namespace, name).read_bytes(), type=Way)
+        way = msgspec.json.decode(way_file(state, namespace, name, kind).read_bytes(), type=Way)
         arguments = Path(f"/proc/{way.pid}/cmdline").read_bytes().split(b"\0")
     except (OSError, msgspec.MsgspecError):
         return None
-    return way if b"dashboard" in arguments and os.fsencode(f"--state={state.path}") in arguments else None
+    return way if kind.command.encode() in arguments and os.fsencode(f"--state={state.path}") in arguments else None
 
 
-def open_way(state: State, namespace: str, name: str) -> Way | None:
+def open_way(state: State, namespace: str, name: str, kind: WayKind = DASHBOARD) -> Way | None:
     """The one that there is, or a new one; None when it could not be opened, and its log tells why."""
-    found = find_way(state, namespace, name)
+    found = find_way(state, namespace, name, kind)
     if found is not None:
         return found
-    with (state.logs / "dashboards.log").open("ab") as log:
+    with log_file(state, kind).open("ab") as log:
         process = subprocess.Popen(  # noqa: S603  our own program
             [
-                *(sys.executable, "-m", "heliostat.cli", "dashboard", f"raycluster/{name}"),
+                *(sys.executable, "-m", "heliostat.cli", kind.command, f"{kind.kind}/{name}"),
                 *(f"--namespace={namespace}", f"--state={state.path}", "--stay"),
             ],
             stdin=subprocess.DEVNULL,
@@ -68,13 +83,9 @@ def open_way(state: State, namespace: str, name: str) -> Way | None:
             start_new_session=True,
             cwd=tempfile.gettempdir(),
         )
-    return _wait_for(process, state, namespace, name)
-
-
-def _wait_for(process: "subprocess.Popen[bytes]", state: State, namespace: str, name: str) -> Way | None:
     deadline = time.monotonic() + _SECONDS
     while process.poll() is None and time.monotonic() < deadline:
-        found = find_way(state, namespace, name)
+        found = find_way(state, namespace, name, kind)
         if found is not None:
             return found
         time.sleep(_POLL_SECONDS)

@@ -1,0 +1,100 @@
+"""``heliostat expose``: a RayService at an address of this machine.
+
+Each connection goes to a Pod that the serve Service would send it to at that moment, so during an upgrade new
+connections follow the service to its next cluster.
+"""
+
+import argparse
+import itertools
+
+from heliostat.cli.addresses import Lead, at_an_address, open_in_background, stay, wait_until_gone
+from heliostat.cli.cluster_access import Cluster, run_on_cluster
+from heliostat.cli.errors import CommandError
+from heliostat.cli.forwarding import HOST, FindPort, PodPort
+from heliostat.cli.which_cluster import add_cluster_flags
+from heliostat.kube.jsontree import JsonObject
+from heliostat.kube.resource_types import ResourceType
+from heliostat.local.ways import SERVICE
+from heliostat.operator.kinds import RAY_SERVICE
+from heliostat.plan.rayservice.endpoints import SERVICE_OF_SLICE
+
+USUAL_PORT = 8000
+PORT_NAME = "serve"
+ENDPOINT_SLICE = ResourceType("discovery.k8s.io/v1", "EndpointSlice", "endpointslices")
+_KINDS = ("rayservice", "rayservices", "rayservice.ray.io", "rayservices.ray.io")
+
+
+def run(arguments: list[str]) -> int:
+    options = _parse(arguments)
+    options.name = _name_of(options.target)
+    return run_on_cluster(options, lambda cluster: _expose(cluster, options))
+
+
+def _parse(arguments: list[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="heliostat expose",
+        description="Let a RayService answer at an address of this machine until Ctrl-C. On a local cluster,"
+        " --background lets the address stay for as long as the service does.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("target", metavar="RAYSERVICE", help="a name, or rayservice/NAME")
+    parser.add_argument("--port", type=int, help=f"the port on {HOST} ({USUAL_PORT}, or any free one if it is taken)")
+    parser.add_argument("--background", action="store_true", help="do not wait here; the address stays")
+    parser.add_argument("--stay", action="store_true", help=argparse.SUPPRESS)  # what --background starts
+    add_cluster_flags(parser)
+    return parser.parse_args(arguments)
+
+
+def _name_of(target: str) -> str:
+    kind, slash, name = target.rpartition("/")
+    if (slash and kind.lower() not in _KINDS) or not name:
+        raise CommandError(f"{target!r}: a RayService can be exposed; write NAME or rayservice/NAME")
+    return name
+
+
+async def _expose(cluster: Cluster, options: argparse.Namespace) -> int:
+    tree = await cluster.fetch_object(RAY_SERVICE, options.name)
+    lead = Lead(
+        resource=RAY_SERVICE,
+        tree=tree,
+        find=build_service_finder(cluster, tree),
+        usual_port=USUAL_PORT,
+        way=SERVICE,
+    )
+    if options.background:
+        print(f"RayService {options.name} answers at {await open_in_background(cluster, lead)}", flush=True)
+        return 0
+    if not options.stay:
+        await lead.find()  # raises what is in the way
+    async with at_an_address(cluster, lead.find, USUAL_PORT, options.port) as port:
+        if options.stay and cluster.local is not None:
+            return await stay(cluster, cluster.local, lead, port)
+        print(f"RayService {options.name} answers at http://{HOST}:{port} (until Ctrl-C)", flush=True)
+        return await wait_until_gone(cluster, lead)
+
+
+def build_service_finder(cluster: Cluster, service: JsonObject) -> FindPort:
+    """Pods that are ready for requests take turns."""
+    namespace, name = service["metadata"]["namespace"], service["metadata"]["name"]
+    users = ((service["spec"].get("serveService") or {}).get("metadata") or {}).get("name")
+    selector = f"{SERVICE_OF_SLICE}={users or f'{name}-serve-svc'}"
+    turns = itertools.count()
+
+    async def find() -> PodPort:
+        slices = await cluster.fetch_list(ENDPOINT_SLICE, namespace, label_selector=selector)
+        found = sorted({place for each in slices for place in _places(each)})
+        if not found:
+            raise CommandError(
+                f"no Pod of RayService {name} takes requests now; heliostat explain rayservice/{name} tells why", 1
+            )
+        pod, port = found[next(turns) % len(found)]
+        return PodPort(namespace, pod, port)
+
+    return find
+
+
+def _places(slice_: JsonObject) -> list[tuple[str, int]]:
+    ports = sorted(slice_.get("ports") or (), key=lambda port: port.get("name") != PORT_NAME)
+    ready = (each for each in slice_.get("endpoints") or () if (each.get("conditions") or {}).get("ready"))
+    names = [(each.get("targetRef") or {}).get("name") for each in ready]
+    return [(str(name), int(ports[0]["port"])) for name in names if name and ports]

@@ -1,0 +1,56 @@
+"""What ``heliostat run`` shows and says of a RayService: both clusters while it moves, its addresses, why it fails."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+
+import msgspec
+
+from heliostat.api.rayservice import RayService
+from heliostat.api.settings import Settings
+from heliostat.cli.cluster_access import Cluster
+from heliostat.cli.run_failure import tell_with_last_lines
+from heliostat.cli.targets import Target
+from heliostat.desired.rayservice.serve_config import list_applications, read_serve_config
+from heliostat.desired.slots import Impossible
+from heliostat.kube.jsontree import JsonObject
+from heliostat.local.following import NotReadyError
+from heliostat.local.service_following import Followed, ServiceFollower
+from heliostat.local.service_progress import ServicePicture, plain_lines, table_lines
+from heliostat.local.session import Session
+from heliostat.local.state import State
+from heliostat.local.view import View
+from heliostat.local.ways import SERVICE, open_way
+from heliostat.operator.kinds import RAY_SERVICE
+
+
+async def serve(session: Session, state: State, followed: Followed, view: View) -> None:
+    """Until it serves what its file says; then where it answers. Raises RunError."""
+    ready = await ServiceFollower(session, followed, show_sides(view)).follow()
+    view.done()
+    namespace, name = ready["metadata"]["namespace"], ready["metadata"]["name"]
+    way = await asyncio.to_thread(open_way, state, namespace, name, SERVICE)
+    print(f"ready; export KUBECONFIG={state.kubeconfig}")
+    for application, route in find_routes(ready):
+        print(f"{application}: {way.address if way is not None else ''}{route}")
+    if way is None:
+        print(f"heliostat expose {name} lets it answer at an address of this machine")
+    print(f"heliostat get rayservice/{name} -w shows how it is")
+    print(f"heliostat delete rayservice/{name} takes it down; heliostat down stops everything")
+
+
+def show_sides(view: View) -> Callable[[ServicePicture], None]:
+    """A table where it can be written over, and lines of their own elsewhere."""
+    lines_of = table_lines if view.is_live else plain_lines
+    return lambda picture: view.show(lines_of(picture))
+
+
+def find_routes(service: JsonObject) -> Iterator[tuple[str, str]]:
+    """Name and path of each application."""
+    config = read_serve_config(msgspec.convert(service, RayService))
+    if not isinstance(config, Impossible):
+        for name, application in list_applications(config).items():
+            yield name, str(application.get("route_prefix", "/"))
+
+
+async def tell_service_failure(cluster: Cluster, tree: JsonObject, error: NotReadyError, settings: Settings) -> str:
+    return await tell_with_last_lines(cluster, Target(RAY_SERVICE, str(tree["metadata"]["name"])), error, settings)
