@@ -55,10 +55,11 @@ replay: $(READY) ## see a finding of the simulator again: make replay CASE=jobs 
 e2e: $(READY) ## real Ray on this machine, by section: make e2e [S=autoscaler]
 	HELIOSTAT_E2E=1 $(BIN)/pytest -q -n 0 $(if $(S),tests/e2e/test_$(S).py,tests/e2e)
 
-soak: $(READY) ## kill the server 500 times in the middle of writes, our processes in 20 runs of real Ray, longer laws
+soak: $(READY) ## kill the server 500 times in the middle of writes, our processes in 20 runs of real Ray, upgrades under requests
 	HELIOSTAT_KILLS=500 $(BIN)/pytest -q tests/embedded/test_server_kill.py tests/embedded/storage/test_kill.py
 	HELIOSTAT_SOAK=1 $(BIN)/pytest -q tests/embedded/processes tests/operator/processes
 	HELIOSTAT_SOAK=1 $(BIN)/pytest -q -n 0 -s tests/e2e/test_kills.py
+	HELIOSTAT_E2E=1 HELIOSTAT_SOAK=1 $(BIN)/pytest -q -n 0 tests/e2e/test_rayservice_requests.py
 
 bench: $(READY) ## every benchmark; each prints a ratio measured in the same run
 	@missed=; for file in bench/[a-z]*.py; do echo "== $$file"; $(BIN)/python $$file || missed="$$missed $$file"; done; \

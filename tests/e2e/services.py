@@ -1,6 +1,8 @@
 """RayServices for tests with real Serve: a document small enough for a loaded machine, and what a test asks of it."""
 
 import json
+import time
+from collections.abc import Callable
 from typing import Any
 
 from e2e.clusters import apply, build_cluster, find_condition, is_pod_ready
@@ -109,11 +111,18 @@ class RealService:
     def wait_for_answer(self, path: str, wanted: Tree, seconds: float = CHANGE_SECONDS) -> None:
         self.wait(lambda: self.answers(path, wanted), seconds)
 
-    def wait(self, look: Any, seconds: float = CHANGE_SECONDS) -> None:
+    def wait(self, look: Callable[[], bool], seconds: float = CHANGE_SECONDS) -> None:
         try:
             wait_for(look, seconds, every=1.0)
         except AssertionError as error:
             raise AssertionError(f"{error}\n{self.describe()}") from None
+
+    def hold(self, look: Callable[[], bool], seconds: float) -> None:
+        """It is so all the time."""
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            assert look(), self.describe()
+            time.sleep(1.0)
 
     def is_head_ready(self) -> bool:
         head = self._only_head()

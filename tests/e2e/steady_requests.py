@@ -60,8 +60,10 @@ class Asker:
 
 
 @contextmanager
-def asking(machine: LocalMachine, url: str, name: str = "asker", *, is_kept: bool = False) -> Iterator[Asker]:
-    asker = Asker(machine, url, name, is_kept=is_kept)
+def asking(
+    machine: LocalMachine, url: str, name: str = "asker", *, rate: float = RATE, is_kept: bool = False
+) -> Iterator[Asker]:
+    asker = Asker(machine, url, name, rate=rate, is_kept=is_kept)
     try:
         yield asker
     finally:

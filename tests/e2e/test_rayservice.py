@@ -1,34 +1,18 @@
-"""RayServices with real Serve on this machine: from YAML to an answer, and on to another version (e2e-scenarios.md §5).
+"""RayServices with real Serve on this machine: from YAML to an answer, and through what happens to them
+(e2e-scenarios.md §5). Upgrades under many requests are in ``test_rayservice_requests.py``."""
 
-One service lives through it all: it comes up, takes another configuration in place, and moves to a new cluster while
-somebody keeps asking it.
-"""
-
-import asyncio
-import contextlib
-import json
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
-import msgspec
 import pytest
 
-from e2e.clusters import build_cluster, needs_real_ray
-from e2e.fruit_stand import FRUIT_STAND, serve_config
+from e2e.clusters import build_group, is_pod_ready, needs_real_ray
 from e2e.local_machine import LocalMachine, local_machine, wait_for
-from heliostat.local.session import open_session
-from heliostat.runtime.errors import ApiError
-from heliostat.runtime.transport import Call, Reply, Transport
+from e2e.redis_pod import GCS_OPTIONS, start_redis
+from e2e.services import RealService, build_service
+from e2e.steady_requests import asking, describe, list_failures
 
 pytestmark = needs_real_ray
-
-READY_SECONDS = 240.0
-EVERY = 0.2  # seconds between two requests
-STAND = "/api/v1/namespaces/default/services/stand-serve-svc:serve/proxy"
-
-Tree = dict[str, Any]
 
 
 @pytest.fixture(scope="module")
@@ -38,99 +22,41 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalMachine]:
         yield found
 
 
-def build_service(version: str, price: int) -> Tree:
-    """Head alone: it runs the applications, and its own proxy answers for them."""
-    spec = build_cluster("unnamed", [])["spec"]
-    head = spec["headGroupSpec"]
-    head["rayStartParams"] = {"num-cpus": "2"}
-    pod = head["template"]["spec"]
-    pod["volumes"] = [{"name": "code", "configMap": {"name": "stand"}}]
-    (container,) = pod["containers"]
-    container["volumeMounts"] = [{"name": "code", "mountPath": "/home/ray/code"}]
-    extra = {"PYTHONPATH": "/home/ray/code", "STAND_VERSION": version}
-    container["env"] = [*container.get("env", []), *({"name": key, "value": value} for key, value in extra.items())]
-    return {
-        "apiVersion": "ray.io/v1",
-        "kind": "RayService",
-        "metadata": {"name": "stand"},
-        "spec": {
-            "serveConfigV2": serve_config(price),
-            "rayClusterDeletionDelaySeconds": 5,
-            "rayClusterConfig": spec,
-        },
-    }
+def test_a_service_changes_in_place_outlives_the_operator_and_its_head(machine: LocalMachine) -> None:
+    service = RealService(machine, build_service("1", 3))
+    service.wait_until_ready()
+    assert service.ask("/fruit?amount=2") == {"cost": 6, "version": "1"}
+    assert service.ask("/calc?factors=5,3") == {"product": 15, "version": "1"}
+    first = service.active()
 
-
-def apply(machine: LocalMachine, path: Path, *trees: Tree) -> None:
-    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": trees}))
-    machine.kubectl("apply", "-f", str(path))
-
-
-def read_status(machine: LocalMachine) -> Tree:
-    service: Tree = json.loads(machine.kubectl("get", "rayservice", "stand", "-o", "json"))
-    return service.get("status") or {}
-
-
-def active_cluster(status: Tree) -> str:
-    return str(status.get("activeServiceStatus", {}).get("rayClusterName", ""))
-
-
-def ask(machine: LocalMachine, path: str) -> Tree:
-    answer: Tree = json.loads(machine.kubectl("get", "--raw", f"{STAND}{path}"))
-    return answer
-
-
-def is_asked(machine: LocalMachine, path: str, wanted: Tree) -> bool:
-    try:
-        return ask(machine, path) == wanted
-    except (AssertionError, json.JSONDecodeError):
-        return False
-
-
-def test_a_service_comes_up_changes_in_place_and_moves_to_a_new_cluster_unnoticed(
-    machine: LocalMachine, tmp_path: Path
-) -> None:
-    code = {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {"name": "stand"},
-        "data": {"stand.py": FRUIT_STAND},
-    }
-    file = tmp_path / "stand.json"
-    apply(machine, file, code, build_service("1", 3))
-    wait_for(lambda: read_status(machine).get("serviceStatus") == "Running", READY_SECONDS, every=1.0)
-    assert ask(machine, "/fruit?amount=2") == {"cost": 6, "version": "1"}
-    assert ask(machine, "/calc?factors=5,3") == {"product": 15, "version": "1"}
-    first = active_cluster(read_status(machine))
-
-    apply(machine, file, build_service("1", 4))
-    wait_for(lambda: is_asked(machine, "/fruit?amount=2", {"cost": 8, "version": "1"}), 60, every=1.0)
-    assert active_cluster(read_status(machine)) == first
+    service.apply(build_service("1", 4))
+    service.wait_for_answer("/fruit?amount=2", {"cost": 8, "version": "1"})
+    assert service.active() == first
 
     configured = list_configured(machine)
-    _restart_operator(machine, first)
+    restart_operator(service)
     assert list_configured(machine) == configured, "a restart sends nothing that runs already"
 
-    told = asyncio.run(_upgrade_under_requests(machine, file, first))
-    failed = [each for each in told if not each.startswith("version")]
-    assert failed == []
-    assert told[-1] == "version 2"
-    assert "version 1" in told
-    assert told.index("version 2") == len(told) - told.count("version 2"), "no answer of before after the move"
-    wait_for(lambda: first not in machine.kubectl("get", "rayclusters", "-o", "name"), 60, every=1.0)
+    head = service.head()["metadata"]
+    machine.kubectl("delete", "pod", head["name"], "--timeout=120s")
+    service.wait(lambda: service.head()["metadata"]["uid"] != head["uid"] and service.is_head_ready(), 240)
+    service.wait_for_answer("/fruit?amount=2", {"cost": 8, "version": "1"}, 120)
+    assert service.active() == first, "the same cluster, with its applications sent again"
+    service.delete()
 
 
-def _restart_operator(machine: LocalMachine, cluster: str) -> None:
+def restart_operator(service: RealService) -> None:
     """It is at work again when it has asked the head's proxy and put back the label that we take away."""
+    machine = service.machine
     machine.kill("operator")
-    selector = f"ray.io/cluster={cluster},ray.io/node-type=head"
+    selector = f"ray.io/cluster={service.active()},ray.io/node-type=head"
     machine.kubectl("label", "pod", "-l", selector, "ray.io/serve=false", "--overwrite")
 
     def is_labelled() -> bool:
         return bool(machine.kubectl("get", "pod", "-l", f"{selector},ray.io/serve=true", "-o", "name").strip())
 
     wait_for(is_labelled, 60, every=0.5)
-    wait_for(lambda: is_asked(machine, "/fruit?amount=1", {"cost": 4, "version": "1"}), 60, every=0.5)
+    service.wait_for_answer("/fruit?amount=1", {"cost": 4, "version": "1"})
 
 
 def list_configured(machine: LocalMachine) -> list[str]:
@@ -138,47 +64,95 @@ def list_configured(machine: LocalMachine) -> list[str]:
     return machine.kubectl("get", "events", "--field-selector", "reason=UpdatedServeApplications", "-o", "name").split()
 
 
-async def _upgrade_under_requests(machine: LocalMachine, file: Path, first: str) -> list[str]:
-    told: list[str] = []
-    async with _asking(machine.state.kubeconfig, told):
-        await asyncio.to_thread(apply, machine, file, build_service("2", 4))
+def test_a_service_that_asks_for_a_token_keeps_its_cluster_without_upgrades_rests_and_comes_back(
+    machine: LocalMachine,
+) -> None:
+    closed: dict[str, Any] = {"cluster": {"authOptions": {"mode": "token"}}, "upgradeStrategy": {"type": "None"}}
+    service = RealService(machine, build_service("1", 3, **closed))
+    service.wait_until_ready()
+    variables = {each["name"] for each in service.head()["spec"]["containers"][0]["env"]}
+    assert {"RAY_AUTH_MODE", "RAY_AUTH_TOKEN"} <= variables
+    assert service.ask("/fruit?amount=2") == {"cost": 6, "version": "1"}
 
-        def has_moved() -> bool:
-            return active_cluster(read_status(machine)) not in ("", first)
+    first = service.active()
+    service.apply(build_service("2", 5, **closed))
+    service.wait_for_answer("/fruit?amount=2", {"cost": 10, "version": "1"})
+    assert service.clusters() == [first], "upgrades are off: the configuration alone has changed"
 
-        await asyncio.to_thread(wait_for, has_moved, READY_SECONDS, every=1.0)
-        await asyncio.sleep(10)  # until the former cluster is gone, and beyond
-    return told
+    service.patch({"suspend": True})
+    service.wait(lambda: service.condition("Suspended")[0] == "True")
+    status = service.status()
+    assert "serviceStatus" not in status
+    assert not status.get("numServeEndpoints")
+    assert service.active() == service.pending() == ""
+    for type_ in ("Suspending", "UpgradeInProgress", "RollbackInProgress"):
+        assert service.condition(type_) == ("False", "SuspendComplete")
+    assert service.clusters() == []
+    assert "stand" not in machine.kubectl("get", "services", "-o", "name")
 
-
-@asynccontextmanager
-async def _asking(kubeconfig: Path, told: list[str]) -> AsyncIterator[None]:
-    """Requests in a steady rhythm, whether the ones before were answered or not."""
-    async with open_session(kubeconfig) as session:
-        asking = asyncio.create_task(_ask_on(session.transport, told))
-        try:
-            yield
-        finally:
-            asking.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await asking
-
-
-async def _ask_on(transport: Transport, told: list[str]) -> None:
-    async with asyncio.TaskGroup() as group:
-        while True:
-            group.create_task(_ask_once(transport, told))
-            await asyncio.sleep(EVERY)
+    service.patch({"suspend": False})
+    service.wait_until_ready()
+    assert service.condition("Suspended") == ("False", "RayServiceResumed")
+    assert service.ask("/fruit?amount=2") == {"cost": 10, "version": "2"}
+    service.delete()
 
 
-async def _ask_once(transport: Transport, told: list[str]) -> None:
-    call = Call(method="GET", path=f"{STAND}/fruit", query=(("amount", "1"),))
-    try:
-        reply: Reply = await transport.send(call, 30.0)
-    except ApiError as error:
-        told.append(f"failed: {error}")
-        return
-    try:
-        told.append(f"version {msgspec.json.decode(reply.body)['version']}")
-    except (msgspec.DecodeError, KeyError):
-        told.append(f"failed: {reply.status} {reply.body[:200]!r}")
+def test_requests_go_on_at_a_worker_while_the_gcs_and_then_the_head_are_lost(machine: LocalMachine) -> None:
+    """The head takes none (excludeHeadPodFromServeSvc), and what Ray knows lies in Redis."""
+    start_redis(machine)
+    worker = build_group(minReplicas=1, rayStartParams={"num-cpus": "2"})
+    document = build_service(
+        groups=[worker], cluster={"gcsFaultToleranceOptions": GCS_OPTIONS}, excludeHeadPodFromServeSvc=True
+    )
+    document["spec"]["rayClusterConfig"]["headGroupSpec"]["rayStartParams"] = {"num-cpus": "0"}
+    service = RealService(machine, document)
+    service.wait_until_ready()
+    head = service.head()["metadata"]
+    assert head["labels"]["ray.io/serve"] == "false"
+    assert service.status()["numServeEndpoints"] == 1
+    with asking(machine, "http://stand-serve-svc:8000", rate=10) as asker:
+        asker.wait_for_answers(20)
+        machine.kubectl("exec", head["name"], "-c", "ray-head", "--", "pkill", "gcs_server")
+        service.wait(lambda: count_restarts(service) == 1 and service.is_head_ready(), 240)
+        assert service.head()["metadata"]["uid"] == head["uid"]
+        asker.wait_for_answers(len(asker.read()) + 50)
+        machine.kubectl("delete", "pod", head["name"], "--timeout=120s")
+        service.wait(lambda: service.head()["metadata"]["uid"] != head["uid"] and service.is_head_ready(), 240)
+        asker.wait_for_answers(len(asker.read()) + 50)
+        answers = asker.finish()
+    assert list_failures(answers) == [], describe(answers, [])
+    service.wait_until_ready()
+    assert is_pod_ready(service.head())
+    service.delete()
+
+
+def count_restarts(service: RealService) -> int:
+    statuses = service.head()["status"].get("containerStatuses") or []
+    return int(next((each["restartCount"] for each in statuses if each["name"] == "ray-head"), 0))
+
+
+def test_a_service_that_does_not_become_ready_in_its_time_is_given_up_for_good(machine: LocalMachine) -> None:
+    document = build_service(annotations={"ray.io/initializing-timeout": "10s"})
+    document["spec"]["rayClusterConfig"]["headGroupSpec"]["template"]["spec"]["containers"][0]["image"] = "nobody/has:1"
+    service = RealService(machine, document)
+    service.wait(lambda: service.condition("Ready") == ("False", "InitializingTimeout"), 60)
+    assert service.active() == service.pending() == ""
+    service.apply(build_service(annotations={"ray.io/initializing-timeout": "10m"}))
+    service.hold(lambda: service.condition("Ready")[1] == "InitializingTimeout" and service.pending() == "", 15)
+    service.delete()
+
+
+def test_a_name_that_is_too_long_and_another_manager(machine: LocalMachine) -> None:
+    long = RealService(machine, build_service(name="s" * 48))
+    long.wait(lambda: long.condition("Ready") == ("False", "ValidationFailed"), 60)
+    assert long.clusters() == []
+    long.delete()
+
+    theirs = RealService(machine, build_service(managedBy="kueue.x-k8s.io/multikueue"))
+    with pytest.raises(AssertionError, match="immutable"):
+        theirs.patch({"managedBy": "ray.io/kuberay-operator"})
+    assert theirs.status() == {}
+    assert theirs.clusters() == []
+    theirs.delete()
+    with pytest.raises(AssertionError, match="managedBy"):
+        RealService(machine, build_service(managedBy="somebody.else/controller"))

@@ -29,7 +29,7 @@ from heliostat.embedded.doors.local_node import (
     observe_trials,
     outbound,
 )
-from heliostat.local.first_life import is_first_life
+from heliostat.local.earlier_life import read_earlier_life
 from heliostat.local.images import load_images, usual_file
 from heliostat.local.machine import GATEWAY, build_local_machines
 from heliostat.local.thrift import is_thrifty, use_small_buffers
@@ -122,7 +122,7 @@ async def _work(options: argparse.Namespace, node_options: LocalNodeOptions) -> 
         await node.run(place.stop, place.since)
 
     settings = ProcessSettings(
-        user_agent=f"heliostat-node-{socket.gethostname()}", follows_nobody=is_first_life(os.environ)
+        user_agent=f"heliostat-node-{socket.gethostname()}", earlier_ended=read_earlier_life(os.environ)
     )
     connect = partial(_connect, options)
     return await run_process(connect, work, settings, log=Log("heliostat.node"), announce=_announce)

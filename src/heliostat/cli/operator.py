@@ -16,7 +16,7 @@ from heliostat.cli.errors import CommandError
 from heliostat.cli.watch_times import build_watch_settings
 from heliostat.kube.documents import DocumentError, read_documents
 from heliostat.kube.jsontree import JsonObject
-from heliostat.local.first_life import is_first_life
+from heliostat.local.earlier_life import read_earlier_life
 from heliostat.local.thrift import is_thrifty, use_small_buffers
 from heliostat.operator.configuration import LEASE_NAME, LogOptions, OperatorProcess, build_process, parse_process_flags
 from heliostat.operator.flag_help import render_help
@@ -190,7 +190,7 @@ def _process_settings(told: OperatorProcess, connection: Connection) -> ProcessS
         request_seconds=told.request_seconds,
         serves=_list_served(told, is_in_cluster=connection.is_in_cluster),
         user_agent="heliostat-operator",
-        follows_nobody=is_first_life(os.environ),
+        earlier_ended=read_earlier_life(os.environ),
     )
 
 

@@ -8,7 +8,7 @@ import signal
 import time
 
 from heliostat.local import own_group
-from heliostat.local.first_life import FIRST_LIFE
+from heliostat.local.earlier_life import tell_earlier_life
 from heliostat.local.thrift import THRIFT
 
 FIRST_PAUSE = 0.2  # seconds; twice as long after each end that follows soon
@@ -39,13 +39,12 @@ class Child:
         self._changed = 0.0
         self._restarts = 0
         self._last_exit = ""
+        self._ended: float | None = None  # on the monotonic clock, which all processes share
         self._soon_ends = 0  # one after the other
 
     def start(self, words: int | None = None) -> None:
         """``words`` is a descriptor that takes what it prints; the log takes the rest."""
-        environment = {**MEMORY_SETTINGS, **os.environ}
-        if not self._changed:
-            environment[FIRST_LIFE] = "1"
+        environment = {**MEMORY_SETTINGS, **os.environ, **tell_earlier_life(self._ended)}
         pid = os.fork()
         if not pid:
             _become(self._argv, environment, self._log, words)
@@ -56,7 +55,7 @@ class Child:
         is_soon = time.time() - self._changed <= STABLE_SECONDS
         self._soon_ends = self._soon_ends + 1 if is_soon else 0
         self.due = time.monotonic() + min(FIRST_PAUSE * 2.0 ** max(0, self._soon_ends - 1), LONGEST_PAUSE)
-        self.pid, self._changed = 0, time.time()
+        self.pid, self._changed, self._ended = 0, time.time(), time.monotonic()
         self._restarts += 1
         self._last_exit = f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
 

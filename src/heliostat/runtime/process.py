@@ -48,7 +48,9 @@ class ProcessSettings(Struct, frozen=True, kw_only=True):
     request_seconds: float = 4.0  # the deadline of every write of the work; with a lease, the one it counts on
     serves: tuple[Served, ...] = (Served(),)
     user_agent: str = "heliostat"  # without the version
-    follows_nobody: bool = False  # whoever starts it knows that no earlier process can have writes on their way
+    # When the process before this one ended, on the monotonic clock, if whoever starts it knows: its last writes may
+    # land for as long after that as a request may take. Minus infinity: there was none.
+    earlier_ended: float | None = None
 
     def __post_init__(self) -> None:
         if self.lease is not None and self.lease.request_seconds != self.request_seconds:
@@ -126,7 +128,7 @@ async def _work(
     place: Workplace, work: Work, connect: Callable[[], Connection], settings: ProcessSettings, log: Log
 ) -> int:
     if settings.lease is None or place.fence is None:
-        await _work_alone(place, work, 0.0 if settings.follows_nobody else settings.request_seconds, log)
+        await _work_alone(place, work, seconds_until_landed(settings, time.monotonic()), log)
         return STOPPED
     on_resolve = place.metrics.requests.resolved
     way = partial(HttpsTransport, connect(), _agent(settings), most_requests=4, on_resolve=on_resolve)
@@ -147,12 +149,17 @@ def _fail(log: Log, what: str, error: Exception) -> int:
     return FAILED
 
 
-async def _work_alone(place: Workplace, work: Work, request_seconds: float, log: Log) -> None:
+def seconds_until_landed(settings: ProcessSettings, now: float) -> float:
     """Whoever worked before is dead, but its last writes may land for as long as a request may take."""
-    if request_seconds:
-        log.info("waiting for writes of an earlier process to land", seconds=request_seconds)
+    ended = now if settings.earlier_ended is None else settings.earlier_ended
+    return max(0.0, ended + settings.request_seconds - now)
+
+
+async def _work_alone(place: Workplace, work: Work, seconds: float, log: Log) -> None:
+    if seconds:
+        log.info("waiting for writes of an earlier process to land", seconds=round(seconds, 1))
     with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(request_seconds):
+        async with asyncio.timeout(seconds):
             await place.stop.wait()
             return
     log.info("working")

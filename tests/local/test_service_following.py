@@ -1,0 +1,87 @@
+"""Following a RayService, against a real server whose operator is played: a move, its end, and what never ends well."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from heliostat.local import service_following
+from heliostat.local.following import NotReadyError, RunError
+from local.rayservice_worlds import READY, SERVICES, ServiceScene, play, slot
+
+UPGRADE = {"type": "UpgradeInProgress", "status": "True", "reason": "BothActivePendingClustersExist", "message": ""}
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, seconds in (("_POLL_SECONDS", 0.02), ("_STALE_SECONDS", 0.3), ("_FAILED_SECONDS", 0.3)):
+        monkeypatch.setattr(service_following, name, seconds)
+
+
+def test_a_move_is_followed_until_the_next_cluster_serves(tmp_path: Path) -> None:
+    async def scene(world: ServiceScene) -> None:
+        await world.make_cluster("stand-a")
+        await world.make_cluster("stand-b")
+        following = asyncio.create_task((await world.begin()).follow())
+        await world.until("RayService stand: starts")
+        await world.write(slot("stand-a"), slot("stand-b", fruit="DEPLOYING"), READY, UPGRADE)
+        await world.until("moves to stand-b")
+        assert not following.done()
+        await world.write(slot("stand-b", fruit="RUNNING"), {}, READY)
+        assert (await following)["metadata"]["name"] == "stand"
+        assert world.lines[-2].startswith("✓ RayService stand: ready")
+
+    play(tmp_path, scene)
+
+
+def test_a_status_of_the_spec_before_is_believed_once_it_stays(tmp_path: Path) -> None:
+    async def scene(world: ServiceScene) -> None:
+        await world.make_cluster("stand-a")
+        follower = await world.begin()
+        await world.write(slot("stand-a", fruit="RUNNING"), {}, READY, is_current=False)
+        assert await follower.follow()
+
+    play(tmp_path, scene)
+
+
+def test_an_application_that_serve_gave_up_ends_it_with_its_error(tmp_path: Path) -> None:
+    async def scene(world: ServiceScene) -> None:
+        await world.make_cluster("stand-a")
+        follower = await world.begin()
+        await world.write({}, slot("stand-a", "failed:\nKeyError: 'price'", fruit="DEPLOY_FAILED"))
+        with pytest.raises(NotReadyError, match="application fruit failed on stand-a: KeyError: 'price'"):
+            await follower.follow()
+
+    play(tmp_path, scene)
+
+
+@pytest.mark.parametrize(
+    ("condition", "suspend", "words"),
+    [
+        ({"type": "Ready", "status": "False", "reason": "ValidationFailed", "message": "too long"}, False, "too long"),
+        ({"type": "Ready", "status": "False", "reason": "InitializingTimeout", "message": "late"}, False, "late"),
+        ({"type": "Suspended", "status": "True", "reason": "SuspendComplete", "message": ""}, True, "is suspended"),
+    ],
+)
+def test_what_will_never_serve_ends_it_with_the_reason(
+    tmp_path: Path, condition: dict[str, str], words: str, *, suspend: bool
+) -> None:
+    async def scene(world: ServiceScene) -> None:
+        follower = await world.begin(suspend=suspend)
+        await world.write({}, {}, condition)
+        with pytest.raises(NotReadyError, match=words):
+            await follower.follow()
+
+    play(tmp_path, scene)
+
+
+def test_it_is_bounded_and_a_service_that_is_deleted_is_not_waited_for(tmp_path: Path) -> None:
+    async def scene(world: ServiceScene) -> None:
+        with pytest.raises(NotReadyError, match="was not ready in time"):
+            await (await world.begin(seconds=0.1)).follow()
+        follower = await world.begin()
+        await world.server.request("DELETE", f"{SERVICES}/stand")
+        with pytest.raises(RunError, match="was deleted while it was followed"):
+            await follower.follow()
+
+    play(tmp_path, scene)
