@@ -1,8 +1,8 @@
 """What ``explain`` says of a RayService: how it is, and what it waits for."""
 
 from heliostat.api.settings import Settings
-from heliostat.explain.explanation import Explanation
-from heliostat.explain.raycluster.cluster import Scene
+from heliostat.explain.explanation import Explanation, format_explanation
+from heliostat.explain.raycluster.cluster import Presence, Scene
 from heliostat.explain.rayservice.service import ServiceScene, explain_service
 from plan.rayservice.service_worlds import NAME, ServiceWorld, act, begin, deploy, run, settle
 from plan.worlds import pod_template
@@ -10,10 +10,14 @@ from plan.worlds import pod_template
 NEW_IMAGE = {"headGroupSpec": {"template": pod_template("ray-head", nodeName="other")}}
 
 
-def explain(world: ServiceWorld) -> Explanation:
+def explain(
+    world: ServiceWorld, *, cluster: str = "", silence: str = "", operator: Presence = Presence.UNKNOWN
+) -> Explanation:
     assert world.service is not None
-    scene = Scene(cluster={}, objects=tuple(world.world.trees()), now=world.world.now)
-    return explain_service(ServiceScene(world.service, scene), Settings())
+    trees = tuple(world.world.trees())
+    found = next((tree for tree in trees if tree["kind"] == "RayCluster" and tree["metadata"]["name"] == cluster), {})
+    scene = Scene(cluster=found, objects=trees, now=world.world.now, operator=operator)
+    return explain_service(ServiceScene(world.service, scene, silence), Settings())
 
 
 def texts(world: ServiceWorld) -> str:
@@ -45,3 +49,41 @@ def test_what_people_have_to_mend_is_told() -> None:
 
 def test_a_suspended_service_says_so() -> None:
     assert explain(run(run(begin()).edit(suspend=True))).verdict == "is suspended"
+
+
+def test_what_an_application_says_last_is_told_as_it_is_without_the_frames_of_ray() -> None:
+    message = (
+        "Deploying app 'app' failed with exception:\nTraceback (most recent call last):\n"
+        '  File "/x/site-packages/ray/serve/_private/application_state.py", line 672, in _reconcile\n'
+        "    args = ray.get(task)\n"
+        '  File "/home/ray/code/stand.py", line 3, in <module>\n'
+        "    import prices\nModuleNotFoundError: No module named 'prices'\n"
+    )
+    world = run(begin()).edit(rayClusterConfig=NEW_IMAGE)
+    for _ in range(4):
+        world = deploy(settle(act(world)), "DEPLOY_FAILED")
+    assert world.service is not None
+    world.service["status"]["pendingServiceStatus"]["applicationStatuses"]["app"]["message"] = message
+    sentence = explain(world).sentences[0]
+    assert sentence.why == "Deploying app 'app' failed with exception"
+    assert sentence.lines == (
+        "Traceback (most recent call last):",
+        '  File "/home/ray/code/stand.py", line 3, in <module>',
+        "    import prices",
+        "ModuleNotFoundError: No module named 'prices'",
+    )
+    assert "   its last lines:\n     Traceback" in format_explanation(explain(world))
+
+
+def test_a_dashboard_that_does_not_answer_is_told_before_what_follows_from_it() -> None:
+    world = run(begin()).edit(rayClusterConfig=NEW_IMAGE)
+    for _ in range(4):
+        world = settle(act(world))
+    explained = explain(world, cluster=world.pending, silence="connection refused")
+    told = [sentence.what for sentence in explained.sentences]
+    assert f"the dashboard of {world.pending} does not answer for Serve" in told
+
+
+def test_an_absent_operator_is_told_first() -> None:
+    explained = explain(begin(), operator=Presence.ABSENT)
+    assert explained.sentences[0].what == "no operator seems to be running"

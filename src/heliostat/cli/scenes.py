@@ -18,13 +18,17 @@ from heliostat.cli.surroundings import (
 from heliostat.explain.raycluster.cluster import Presence, Scene
 from heliostat.explain.rayjob.job import JobScene
 from heliostat.explain.rayservice.service import ServiceScene
+from heliostat.kube.conditions import is_condition_true
 from heliostat.kube.jsontree import JsonObject
 from heliostat.kube.resource_types import ResourceType
 from heliostat.kube.timestamps import TimestampError, parse_timestamp
+from heliostat.local.cluster_token import fetch_token
+from heliostat.local.service_dashboard import ServiceDashboard
+from heliostat.local.session import Session
 from heliostat.local.state import State
 from heliostat.operator.configuration import LEASE_NAME
 from heliostat.operator.kinds import POD, RAY_CLUSTER
-from heliostat.runtime.errors import RefusedError
+from heliostat.runtime.errors import ApiError, RefusedError
 
 EVENT = ResourceType("v1", "Event", "events")
 LEASE = ResourceType("coordination.k8s.io/v1", "Lease", "leases")
@@ -34,6 +38,7 @@ OWNERS = (
     ResourceType("batch/v1", "Job", "jobs"),
     RAY_CLUSTER,
 )
+_SERVE_SECONDS = 5.0
 _STALE_SECONDS = 60.0  # clocks differ, and a lease changes hands
 
 
@@ -68,17 +73,34 @@ async def fetch_service_scene(cluster: Cluster, tree: JsonObject, settings: Sett
     namespace, name = tree["metadata"]["namespace"], cluster_of_service(tree)
     clusters = await fetch_clusters_of_service(cluster, namespace, tree["metadata"]["name"])
     objects, unread = await fetch_neighbours(cluster, namespace, name, settings)
+    meant = next((each for each in clusters if each["metadata"]["name"] == name), {})
     return ServiceScene(
         tree,
         Scene(
-            cluster=next((each for each in clusters if each["metadata"]["name"] == name), {}),
+            cluster=meant,
             objects=(*clusters, *objects),
             unread=unread,
             events=await fetch_events(cluster, namespace),
             operator=await find_operator(cluster, now),
             now=now,
         ),
+        await _find_silence(cluster, meant),
     )
+
+
+async def _find_silence(cluster: Cluster, ray_cluster: JsonObject) -> str:
+    """Why Serve does not answer on a cluster whose head is there; empty: it answers, or there is nobody to ask."""
+    status = ray_cluster.get("status") or {}
+    service = (status.get("head") or {}).get("serviceName")
+    if not service or not is_condition_true(status.get("conditions"), "HeadPodReady"):
+        return ""
+    token = await fetch_token(Session(cluster.transport, cluster.client), ray_cluster)
+    namespace = ray_cluster["metadata"]["namespace"]
+    try:
+        await ServiceDashboard(cluster.transport, namespace, service, token, _SERVE_SECONDS).fetch_applications()
+    except ApiError as error:
+        return str(error)
+    return ""
 
 
 async def fetch_events(cluster: Cluster, namespace: str) -> tuple[JsonObject, ...]:

@@ -98,7 +98,7 @@ def _tell(
     steps = tuple(_steps(plan))
     sentences = join_unique(
         (
-            *_tell_absence(scene.operator, has_work=bool(steps)),
+            *tell_absence(scene.operator, has_work=bool(steps)),
             *tell_waits(plan.waits),
             *_tell_status(observed, frozenset(wait.message for wait in plan.waits)),
             *_tell_pods(seen, Warnings(scene.events)),
@@ -124,7 +124,7 @@ def _tell(
     )
 
 
-def _tell_absence(operator: Presence, *, has_work: bool) -> Iterator[Sentence]:
+def tell_absence(operator: Presence, *, has_work: bool) -> Iterator[Sentence]:
     if has_work and operator is Presence.ABSENT:
         yield Sentence(
             "no operator seems to be running",

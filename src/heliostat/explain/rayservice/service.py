@@ -1,7 +1,8 @@
 """How a RayService is, and the first thing that stands in its way: its conditions, its plan, its clusters.
 
-Order of the sentences: what the cluster that gets ready waits for; what its applications say; what the plan waits for.
-The plan is made by the operator's own function and carried out by nobody.
+Order of the sentences: nobody works on it; what the cluster that gets ready waits for; whether Serve answers there;
+what its applications say; what the plan waits for. The plan is made by the operator's own function and carried out by
+nobody.
 """
 
 from collections.abc import Iterator
@@ -14,8 +15,9 @@ from heliostat.api.review import review
 from heliostat.api.settings import Settings
 from heliostat.explain.explanation import Explanation, Sentence, join_unique
 from heliostat.explain.last_words import read_last_words
-from heliostat.explain.raycluster.cluster import Scene, explain_cluster
+from heliostat.explain.raycluster.cluster import Scene, explain_cluster, tell_absence
 from heliostat.explain.waits import tell_waits
+from heliostat.kube.plan import WriteStatus
 from heliostat.plan.rayservice import status as statuses
 from heliostat.plan.rayservice.against import observe_known, plan_known
 from heliostat.plan.rayservice.answers import RUNNING
@@ -41,6 +43,7 @@ class ServiceScene(Struct, frozen=True):
 
     service: JsonObject
     scene: Scene
+    silence: str = ""  # why Serve of that cluster did not answer; empty: it did, or was not asked
 
 
 def explain_service(seen: ServiceScene, settings: Settings) -> Explanation:
@@ -55,12 +58,20 @@ def explain_service(seen: ServiceScene, settings: Settings) -> Explanation:
     waits = tell_waits(wait for wait in plan.waits if wait.reason not in _QUIET)
     is_ready = statuses.is_true(status, statuses.READY)
     is_whole = is_ready and not statuses.is_true(status, statuses.UPGRADE)
-    cluster = () if is_whole else tuple(_tell_cluster(scene, settings))
+    has_work = any(not isinstance(action, WriteStatus) for action in plan.actions())
+    hindered = () if is_whole else (*_tell_cluster(scene, settings), *_tell_silence(seen))
     return Explanation(
         title=title,
         verdict=_verdict(status),
         is_ready=is_ready,
-        sentences=join_unique((*cluster, *_tell_applications(metadata["name"], status), *waits)),
+        sentences=join_unique(
+            (
+                *tell_absence(scene.operator, has_work=has_work or not status),
+                *hindered,
+                *_tell_applications(metadata["name"], status),
+                *waits,
+            )
+        ),
     )
 
 
@@ -85,6 +96,13 @@ def _tell_cluster(scene: Scene, settings: Settings) -> Iterator[Sentence]:
         explained = explain_cluster(scene, settings)
         if not explained.is_ready:
             yield from explained.sentences
+
+
+def _tell_silence(seen: ServiceScene) -> Iterator[Sentence]:
+    if seen.silence:
+        name = seen.scene.cluster["metadata"]["name"]
+        fix = f"read what the head says: heliostat logs raycluster/{name}; Serve is configured through its dashboard"
+        yield Sentence(f"the dashboard of {name} does not answer for Serve", seen.silence, fix)
 
 
 def _tell_applications(service: str, status: JsonObject) -> Iterator[Sentence]:
