@@ -154,3 +154,14 @@ def test_constants_16_what_kuberay_watches_is_heard_of_at_every_change() -> None
     assert heard == {
         SERVICE, SECRET, CLAIM, ISSUER, CERTIFICATE, NETWORK_POLICY, VOLCANO_GROUP, WORKLOAD, WORKLOAD_GROUP, JOB,
     }  # fmt: skip
+
+
+def test_one_plan_sees_one_state_of_an_object_however_often_it_asks() -> None:
+    view = View()
+    view.show(SERVICE, service("demo-head-svc", owner=UID, clusterIP="None"))
+    objects = view.objects()
+    first = objects.find(SERVICE, "demo-head-svc")
+    view.show(SERVICE)
+    assert objects.find(SERVICE, "demo-head-svc") is first
+    assert objects.find(SERVICE, "other") is None
+    assert view.objects().find(SERVICE, "demo-head-svc") is None

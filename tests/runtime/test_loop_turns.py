@@ -1,7 +1,9 @@
 """Looks that wait for nothing: the event loop turns all the same. Time passes here as the work takes it."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import suppress
+from typing import Any
 
 import pytest
 
@@ -105,6 +107,59 @@ def test_who_has_just_begun_does_not_step_aside() -> None:
             waiting = turns.step_aside()
             with pytest.raises(StopIteration):
                 waiting.send(None)
+
+    with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
+        runner.run(scenario())
+
+
+class Resumed:
+    """Awaits a step aside, and counts how often the loop came back to it."""
+
+    times = 0
+
+    def __init__(self, turns: LoopTurns) -> None:
+        self._turns = turns
+
+    def __await__(self) -> Generator[Any, Any, None]:
+        step = self._turns.step_aside()
+        with suppress(StopIteration):
+            while True:
+                waited_for = step.send(None)
+                yield waited_for
+                Resumed.times += 1
+
+
+def test_each_of_many_that_wait_is_woken_once_and_in_order() -> None:
+    workers, rounds, order = 50, 3, list[int]()
+    Resumed.times = 0
+
+    async def scenario() -> None:
+        loop, turns = asyncio.get_running_loop(), LoopTurns()
+        assert isinstance(loop, BusyLoop)
+        loop.worked = 2 * LONGEST_HOLD
+
+        async def work(number: int) -> None:
+            for _ in range(rounds):
+                await Resumed(turns)
+                loop.worked += 2 * LONGEST_HOLD
+                order.append(number)
+
+        await asyncio.gather(*map(work, range(workers)))
+
+    with asyncio.Runner(loop_factory=BusyLoop) as runner:
+        runner.run(scenario())
+    assert order == [*range(workers)] * rounds
+    assert Resumed.times == workers * rounds
+
+
+def test_who_gave_up_waiting_keeps_nobody_from_its_turn() -> None:
+    async def scenario() -> None:
+        turns = LoopTurns()
+        waiting = [asyncio.create_task(turns.step_aside()) for _ in range(3)]
+        await asyncio.sleep(0)
+        waiting[0].cancel()
+        waiting[1].cancel()
+        await asyncio.wait_for(waiting[2], 1)
 
     with asyncio.Runner(loop_factory=VirtualTimeLoop) as runner:
         runner.run(scenario())

@@ -71,7 +71,9 @@ class CachedObjects:
         self._caches = caches
         self._interests = interests
         self._has_unknown = False
-        self._owned: dict[tuple[KindName, str], tuple[JsonObject, ...]] = {}  # decisions ask more than once
+        # Decisions ask more than once, and a tree costs more than all of them.
+        self._owned: dict[tuple[KindName, str], tuple[JsonObject, ...]] = {}
+        self._found: dict[tuple[KindName, str], JsonObject | None] = {}
 
     @property
     def has_unknown(self) -> bool:
@@ -95,6 +97,8 @@ class CachedObjects:
         return found
 
     def find(self, kind: KindName, name: str) -> Found:
+        if (kind, name) in self._found:
+            return self._found[kind, name]
         cache = self._cache(kind)
         if isinstance(cache, Unknown):
             return cache
@@ -103,6 +107,7 @@ class CachedObjects:
         tree = build_tree(kind, item) if item is not None else None
         if tree is None or not is_controlled_by(tree, self._uid):
             self._interests.note(self._cluster, kind, key)
+        self._found[kind, name] = tree
         return tree
 
     def _cache(self, kind: KindName) -> Cache[Any] | Unknown:
