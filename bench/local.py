@@ -1,14 +1,15 @@
 """Local mode as people meet it: how long a run takes, what we cost beside Ray, and how fast Pods come and go.
 
-``run``: ``heliostat run`` with nothing running against ``ray start --head`` and ``ray job submit`` by hand, until the
-program's answer is seen, both in this run. ``memory``: all our processes with two Pods that have been up for some
-seconds. ``start``: from the request until a Pod is seen running, less what its program takes by itself. ``many``: tiny
-Pods from the first request until the last one has succeeded, was deleted and has left nothing on the node. Needs root,
-as Pods do.
+``run``: ``heliostat run`` with nothing running, of a RayCluster with a program and of a RayJob, against ``ray start
+--head`` and ``ray job submit`` by hand, until the program's answer is seen, all in this run. ``memory``: all our
+processes with two Pods that have been up for some seconds. ``start``: from the request until a Pod is seen running,
+less what its program takes by itself. ``many``: tiny Pods from the first request until the last one has succeeded, was
+deleted and has left nothing on the node. Needs root, as Pods do.
 """
 
 import argparse
 import asyncio
+import json
 import os
 import signal
 import statistics
@@ -67,14 +68,17 @@ class Bar(Struct, frozen=True):
 
 def measure_runs(sizes: Sizes) -> Iterator[Bar]:
     """One after the other, in turn: what else the machine does falls on both."""
-    ours, theirs = [], []
+    theirs, ours, jobs = [], [], []
     for _ in range(sizes.runs):
         theirs.append(_in_fresh_directory(_run_by_hand))
         ours.append(_in_fresh_directory(_run_heliostat))
-    by_hand, with_us = statistics.median(theirs), statistics.median(ours)
+        jobs.append(_in_fresh_directory(_run_rayjob))
+    by_hand, with_us, as_job = map(statistics.median, (theirs, ours, jobs))
     yield Bar("ray start --head, ray job submit: until the answer", by_hand, 0, "s", counts=False)
-    yield Bar("heliostat run, nothing running: until the answer", with_us, 0, "s", counts=False)
+    yield Bar("heliostat run of a RayCluster, nothing running: until the answer", with_us, 0, "s", counts=False)
     yield Bar("  against the same by hand", with_us / by_hand, 2.0, "x")
+    yield Bar("heliostat run of a RayJob, nothing running: until the answer", as_job, 0, "s", counts=False)
+    yield Bar("  against the same by hand", as_job / by_hand, 1.5, "x")
 
 
 def _in_fresh_directory(run: Callable[[Path], float]) -> float:
@@ -91,12 +95,29 @@ def _run_by_hand(folder: Path) -> float:
 
 
 def _run_heliostat(folder: Path) -> float:
+    return _run(folder, ROOT / "examples" / "raycluster.yaml", "--", "python", "trivial.py")
+
+
+def _run_rayjob(folder: Path) -> float:
+    """The head alone, as by hand."""
+    file = folder / "rayjob.json"
+    file.write_text(json.dumps(_rayjob(f"python {folder / 'work' / 'trivial.py'}")))
+    return _run(folder, file)
+
+
+def _run(folder: Path, file: Path, *command: str) -> float:
     state = f"--state={folder / 'state'}"
-    cluster = str(ROOT / "examples" / "raycluster.yaml")
     try:
-        return _until_answer([HELIOSTAT, "run", cluster, state, "--", "python", "trivial.py"], folder / "work")
+        return _until_answer([HELIOSTAT, "run", str(file), state, *command], folder / "work")
     finally:
         run_heliostat("down", "--purge", state)
+
+
+def _rayjob(entrypoint: str) -> JsonObject:
+    container = {"name": "ray-head", "image": "rayproject/ray:2.60.0"}
+    head = {"rayStartParams": {"num-cpus": "2"}, "template": {"spec": {"containers": [container]}}}
+    spec = {"entrypoint": entrypoint, "submissionMode": "HTTPMode", "rayClusterSpec": {"headGroupSpec": head}}
+    return {"apiVersion": "ray.io/v1", "kind": "RayJob", "metadata": {"name": "trivial"}, "spec": spec}
 
 
 def _until_answer(command: list[str], directory: Path) -> float:

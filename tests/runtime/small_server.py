@@ -110,11 +110,11 @@ def build_host(server: SmallServer, notebook: Notebook, settings: HostSettings |
 
 
 async def eventually(test: Callable[[], bool], seconds: float = 120.0) -> None:
-    """Lets virtual time pass until it is so."""
+    """Lets virtual time pass until it is so. Who waits for long looks less often: a look costs real time."""
     deadline = asyncio.get_running_loop().time() + seconds
     while not test():
         assert asyncio.get_running_loop().time() < deadline, "it never became so"
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(max(0.05, seconds / 2000))
 
 
 @asynccontextmanager

@@ -13,6 +13,7 @@ from heliostat.runtime.cache import CachedKind
 from heliostat.runtime.caches import Caches
 from heliostat.runtime.errors import AmbiguousError, InvalidError
 from heliostat.runtime.host import Host, HostSettings
+from heliostat.runtime.long_plans import TURNS
 from heliostat.runtime.pace import LONGEST_SECONDS
 from heliostat.runtime.reconciler import Signal, Source, Subject, its_controller, itself, signalled, subject_of
 from heliostat.runtime.watch import WatchSettings
@@ -239,7 +240,7 @@ def test_a_long_plan_for_an_object_that_is_gone_is_given_up() -> None:
 
 @pytest.mark.parametrize("large", [1, 2, 3, 5])
 def test_a_small_plan_does_not_wait_for_large_ones_however_many_there_are(large: int) -> None:
-    """One worker: one large plan has a seat beside it, the others end after their first writes and come again."""
+    """One worker: one large plan has a seat beside it, the others end after their first writes and wait outside."""
 
     async def scenario() -> None:
         settings = HostSettings(workers=1, parallel_writes=1, short_plan=4)
@@ -255,6 +256,24 @@ def test_a_small_plan_does_not_wait_for_large_ones_however_many_there_are(large:
                 assert asyncio.get_running_loop().time() - begun <= 6 * (large + 1)
                 await eventually(lambda: len(server.names()) == (100 + 1) * large + 2, 10_000)
             assert ("continued" in notebook.results) is (large > 1)
+
+    run_virtual(scenario())
+
+
+def test_many_long_plans_keep_the_server_no_busier_than_a_few() -> None:
+    async def scenario() -> None:
+        workers, large = 2 * TURNS, 3 * TURNS
+        settings = HostSettings(workers=workers, parallel_writes=2, short_plan=4)
+        async with prepared(settings) as (server, _notebook, host, _):
+            server.faults.add(Fault(Delay(1.0), method="POST", path="configmaps$", times=10_000))
+            for number in range(large):
+                await server.client.create(CONFIG_MAP, parent(50, f"large{number}"))
+            async with running(host):
+                await eventually(lambda: all(children(server, f"large{each}") >= 4 for each in range(large)), 60)
+                await asyncio.sleep(3)
+                seen = [server.client.limiter.in_flight for _ in range(40) if not await asyncio.sleep(0.5)]
+                assert max(seen) == 2 * TURNS
+                await eventually(lambda: len(server.names()) == 51 * large, 10_000)
 
     run_virtual(scenario())
 

@@ -1,11 +1,11 @@
 """One controller at work: keys from the queue, a fresh view, a plan, its execution, and when to look again.
 
 Rules: one key is worked on by one worker at a time; a worker whose plan becomes long is replaced by another, so that
-long plans do not keep short ones waiting, and as many may be long as there are workers; nobody sleeps in a worker's
-place; nothing is decided before everything written earlier for the same object is in the view; a plan that fails, by
-the server or by a bug, comes back with back-off and disturbs no other key. When something has vanished, nothing is made
-anew before the server itself has said that the object still lives: its own end may be why, and its cache the last to
-know.
+long plans do not keep short ones waiting, and as many may be long as there are workers (``long_plans.py``); nobody
+sleeps in a worker's place; nothing is decided before everything written earlier for the same object is in the view; a
+plan that fails, by the server or by a bug, comes back with back-off and disturbs no other key. When something has
+vanished, nothing is made anew before the server itself has said that the object still lives: its own end may be why,
+and its cache the last to know.
 """
 
 import asyncio
@@ -18,8 +18,10 @@ from heliostat.kube.plan import Plan
 from heliostat.runtime.errors import ApiError
 from heliostat.runtime.executor import Executor
 from heliostat.runtime.freshness import Freshness
+from heliostat.runtime.long_plans import LongPlans
 from heliostat.runtime.loop_turns import LoopTurns
 from heliostat.runtime.outcome import Outcome
+from heliostat.runtime.pace import Seat
 from heliostat.runtime.queue import ClosedQueueError, WorkQueue
 from heliostat.runtime.reconciler import KeysOf, Reconciler, Subject
 
@@ -66,7 +68,7 @@ class Controller:
         self._after = after
         self._stopwatch = stopwatch
         self._turns = turns or LoopTurns()
-        self._replaced: set[asyncio.Task[None]] = set()  # workers whose plan has become long; they end with it
+        self._long = LongPlans(workers)
         self._group: asyncio.TaskGroup | None = None
         self._writers: dict[Key, str] = {}
         self._bereft: set[Key] = set()  # something of theirs has vanished since we last knew that they live
@@ -101,22 +103,16 @@ class Controller:
                     await self._reconcile(key)
                 finally:
                     self.queue.done(key)
-                if self._has_been_replaced():
+                is_replaced = self._long.has_seat(key)
+                for guest in self._long.leave(key):
+                    self.queue.add(guest)
+                if is_replaced:
                     return
 
-    def _has_been_replaced(self) -> bool:
-        worker = asyncio.current_task()
-        if worker not in self._replaced:
+    def _take_seat(self, key: Key) -> bool:
+        """For the plan of this key: whether it may go on although it is long. Then another worker takes over."""
+        if self._group is None or not self._long.take_seat(key):
             return False
-        self._replaced.remove(worker)
-        return True
-
-    def _take_seat(self) -> bool:
-        """For the plan that the calling worker carries out: whether it may go on although it is long."""
-        worker = asyncio.current_task()
-        if worker is None or self._group is None or len(self._replaced) >= self.workers:
-            return False
-        self._replaced.add(worker)
         self._group.create_task(self._work())
         return True
 
@@ -140,8 +136,11 @@ class Controller:
         self._remember(key, subject)
         if subject is None:
             self.queue.forget(key)
+            self._long.forget(key)
             self._bereft.discard(key)
             return "gone"
+        if self._long.is_outside(key, subject):
+            return "waits"
         open_for = await self._executor.settle(subject)
         if open_for > 0:
             self.queue.add_after(key, open_for)
@@ -155,12 +154,11 @@ class Controller:
         if key in self._bereft and plan.creates:
             return await self._confirm(key, subject)
         self._observer.planned(self.reconciler.name, key, plan)
-        outcome = await self._executor.carry_out(
-            subject, plan, lambda: self._is_as_it_was(key, subject), self._take_seat
-        )
+        seat = Seat(lambda: self._take_seat(key), self._long.turns)
+        outcome = await self._executor.carry_out(subject, plan, lambda: self._is_as_it_was(key, subject), seat)
         if self._after is not None:
             self._after(key, outcome)
-        return self._finish(key, plan, outcome)
+        return self._finish(key, subject, plan, outcome)
 
     def _is_still(self, key: Key, subject: Subject) -> bool:
         """Settling takes its time: another object may have the name by then, with writes of its own to wait for."""
@@ -185,7 +183,7 @@ class Controller:
         self.queue.add_after(key, LOOK_AGAIN_SECONDS)
         return "stale"
 
-    def _finish(self, key: Key, plan: Plan, outcome: Outcome) -> str:
+    def _finish(self, key: Key, subject: Subject, plan: Plan, outcome: Outcome) -> str:
         for failure in outcome.failures:
             self._observer.failed(self.reconciler.name, key, failure.error)
         if not outcome.succeeded:
@@ -196,7 +194,7 @@ class Controller:
             self.queue.add(key)
             return "outdated"
         if outcome.is_cut_short:
-            self.queue.add(key)
+            self._long.wait_outside(key, subject)
             return "continued"
         self.queue.appoint(key, plan.wake_after)  # what was appointed by an older view is of no use any more
         return "written" if outcome.written else "quiet"

@@ -18,7 +18,7 @@ from heliostat.kube.persisted import PrematureUseError, find_premature_use
 from heliostat.kube.plan import SILENT, Action, Create, Delete, Effect, Event, Patch, Plan, Replace, Report, Stage
 from heliostat.runtime.errors import ApiError
 from heliostat.runtime.outcome import Failure, Outcome
-from heliostat.runtime.pace import Pace
+from heliostat.runtime.pace import Pace, Seat
 from heliostat.runtime.reconciler import Subject
 from heliostat.runtime.writing import Writing
 
@@ -61,11 +61,9 @@ class Executor:
         """Ask the server itself whether the subject lives; what the view has not seen of it is missed from here on."""
         await self._writing.confirm(self.writer_for(subject), subject.ref, subject.uid)
 
-    async def carry_out(
-        self, subject: Subject, plan: Plan, is_wanted: Callable[[], bool], take_seat: Callable[[], bool]
-    ) -> Outcome:
+    async def carry_out(self, subject: Subject, plan: Plan, is_wanted: Callable[[], bool], seat: Seat) -> Outcome:
         """``is_wanted`` is asked in the middle of long plans: whether the plan is still for what the subject says.
-        ``take_seat`` is asked when a plan becomes long: whether it may go on (``pace.py``).
+        ``seat`` is what a plan needs when it becomes long (``pace.py``).
 
         Raises PrematureUseError, and does nothing, for a plan that uses a name before it is persisted.
         """
@@ -73,7 +71,7 @@ class Executor:
         failures: list[Failure] = []
         failed_stages: set[str] = set()
         blocked: list[str] = []
-        pace = Pace(self._short_plan, is_wanted, take_seat)
+        pace = Pace(self._short_plan, is_wanted, seat)
         for stage in plan.stages:
             if failed_stages.intersection(stage.needs):
                 failed_stages.add(stage.name)
@@ -100,9 +98,10 @@ class Executor:
                     await asyncio.sleep(rest)
                 if not pace.goes_on():
                     return failures
-                begun = clock()
-                failed = await self._run_batch(subject, batch)
-                rest = pace.rest_after(kind, len(batch), clock() - begun)
+                async with pace.turn():
+                    begun = clock()
+                    failed = await self._run_batch(subject, batch)
+                    rest = pace.rest_after(kind, len(batch), clock() - begun)
                 failures += failed
                 if failed and kind is Create:
                     break  # the rest would be refused as well; the next plan tries again

@@ -23,6 +23,7 @@ RESULTS: Final = {
     "confirmed": REQUEUE,
     "outdated": REQUEUE,
     "continued": REQUEUE,
+    "waits": REQUEUE,
     "stale": REQUEUE_AFTER,
     "unsettled": REQUEUE_AFTER,
     "failed": ERROR,
