@@ -22,6 +22,7 @@ from heliostat.runtime.errors import (
 from heliostat.runtime.executor import Executor
 from heliostat.runtime.fence import LeaseFence
 from heliostat.runtime.freshness import Freshness
+from heliostat.runtime.pace import Seat
 from heliostat.runtime.pollers import FactCache
 from heliostat.runtime.reconciler import Subject
 from heliostat.runtime.writing import Writing
@@ -223,9 +224,7 @@ def test_a_failed_effect_is_told_in_the_words_of_its_error() -> None:
             executor = await executor_of(server, notebook, ray)
             report = Report(failure=Event("Warning", "FailedToSubmit", "Submit", "the job was not submitted"))
             effect = Effect("submit", {}, "key", "Missing", report=report, seconds=2.0)
-            outcome = await executor.carry_out(
-                SUBJECT, Plan(stages=(Stage("s", (effect,)),)), lambda: True, lambda: True
-            )
+            outcome = await executor.carry_out(SUBJECT, Plan(stages=(Stage("s", (effect,)),)), lambda: True, Seat())
             assert not outcome.bugs
             assert notebook.events == ["job FailedToSubmit the job was not submitted, submit: no answer within 2 s"]
 
@@ -241,7 +240,7 @@ def test_a_plan_that_uses_a_name_before_it_is_persisted_is_not_carried_out() -> 
             submit = Effect("submit", {"submission_id": "job-x7k2p"}, "key", "Missing")
             with pytest.raises(PrematureUseError, match=r"Effect \(Missing\) uses job-x7k2p before"):
                 await executor.carry_out(
-                    SUBJECT, Plan(stages=(Stage("s", (submit,)),), status=status), lambda: True, lambda: True
+                    SUBJECT, Plan(stages=(Stage("s", (submit,)),), status=status), lambda: True, Seat()
                 )
             assert ray.submissions == 0
 
