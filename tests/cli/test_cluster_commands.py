@@ -12,7 +12,7 @@ import yaml
 from cli.typed_commands import Commands, example, write
 from heliostat.cli.main import main
 from heliostat.cli.scenes import find_local_operator, is_held
-from heliostat.explain.raycluster.cluster import Presence
+from heliostat.explain.scene import OperatorPresence
 from heliostat.kube.timestamps import parse_timestamp
 from heliostat.local.state import ChildStatus, State, SupervisorStatus
 from heliostat.testing import ApiServer, api_server_in_thread
@@ -240,10 +240,10 @@ class TestTheLocalCluster:
         assert main(["get", "--kinds"]) == 1
         assert "no cluster to talk to" in capsys.readouterr().err
 
-    @pytest.mark.parametrize("presence", [Presence.RUNNING, Presence.ABSENT])
-    def test_its_supervisor_knows_whether_an_operator_runs(self, state: State, presence: Presence) -> None:
-        assert find_local_operator(state) is Presence.UNKNOWN
-        operator = ChildStatus("operator", os.getpid() if presence is Presence.RUNNING else 0, since=0.0)
+    @pytest.mark.parametrize("presence", [OperatorPresence.RUNNING, OperatorPresence.ABSENT])
+    def test_its_supervisor_knows_whether_an_operator_runs(self, state: State, presence: OperatorPresence) -> None:
+        assert find_local_operator(state) is OperatorPresence.UNKNOWN
+        operator = ChildStatus("operator", os.getpid() if presence is OperatorPresence.RUNNING else 0, since=0.0)
         state.write_status(SupervisorStatus(pid=os.getpid(), since=0.0, children=(operator,)))
         assert find_local_operator(state) is presence
 

@@ -7,14 +7,15 @@ import pytest
 
 from heliostat.api.settings import Settings
 from heliostat.explain.explanation import Explanation, format_explanation
-from heliostat.explain.raycluster.cluster import Presence, Scene, explain_cluster
+from heliostat.explain.raycluster.cluster import explain_cluster
+from heliostat.explain.scene import OperatorPresence, Scene
 from heliostat.kube.jsontree import merge_patch
 from heliostat.plan.because import Hold
 from plan.worlds import NAMESPACE, Tree, World, apply_plan, cluster_tree, group, plan_world, stable
 
 
-def explain(world: World, *, operator: Presence = Presence.RUNNING, **scene: Any) -> Explanation:
-    given = Scene(cluster=world.cluster, objects=world.objects, operator=operator, now=world.now, **scene)
+def explain(world: World, *, operator: OperatorPresence = OperatorPresence.RUNNING, **scene: Any) -> Explanation:
+    given = Scene(tree=world.cluster, objects=world.objects, operator=operator, now=world.now, **scene)
     return explain_cluster(given, Settings())
 
 
@@ -53,21 +54,21 @@ def test_a_ready_cluster_says_what_runs_where() -> None:
 
 
 def test_without_an_operator_that_is_the_first_thing_to_say() -> None:
-    told = explain(World(cluster_tree()), operator=Presence.ABSENT)
+    told = explain(World(cluster_tree()), operator=OperatorPresence.ABSENT)
     assert not told.is_ready
     assert told.sentences[0].what == "no operator seems to be running"
     assert "heliostat up" in told.sentences[0].fix
     assert [step.split()[1] for step in told.steps] == ["Service", "Pod", "Pod"]
 
 
-@pytest.mark.parametrize("operator", [Presence.RUNNING, Presence.UNKNOWN])
-def test_an_operator_that_runs_or_may_run_is_not_called_missing(operator: Presence) -> None:
+@pytest.mark.parametrize("operator", [OperatorPresence.RUNNING, OperatorPresence.UNKNOWN])
+def test_an_operator_that_runs_or_may_run_is_not_called_missing(operator: OperatorPresence) -> None:
     told = explain(World(cluster_tree()), operator=operator)
     assert [sentence.what for sentence in told.sentences] == ["the operator has not made everything yet"]
 
 
 def test_an_operator_with_nothing_to_do_is_not_missed() -> None:
-    assert explain(stable(cluster_tree()), operator=Presence.ABSENT).is_ready
+    assert explain(stable(cluster_tree()), operator=OperatorPresence.ABSENT).is_ready
 
 
 def test_pods_of_a_group_that_wait_for_the_same_are_told_together() -> None:

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from heliostat.api.settings import Settings
 from heliostat.explain.explanation import format_explanation
-from heliostat.explain.raycluster.cluster import Presence, Scene, explain_cluster
+from heliostat.explain.raycluster.cluster import explain_cluster
+from heliostat.explain.scene import OperatorPresence, Scene
 from plan.worlds import World, cluster_tree, group, plan_world, stable
 
 REASONS = st.sampled_from(
@@ -50,14 +51,14 @@ UNTOUCHED: st.SearchStrategy[dict[str, Any]] = st.just({})
 BEGINNING: World = stable(cluster_tree(group("a", replicas=2), group("b", replicas=1)))
 
 
-@given(st.lists(UNTOUCHED | pod_states(), min_size=4, max_size=4), st.sampled_from(Presence))
+@given(st.lists(UNTOUCHED | pod_states(), min_size=4, max_size=4), st.sampled_from(OperatorPresence))
 def test_ready_means_silence_and_not_ready_always_has_a_reason(
-    states: list[dict[str, Any]], operator: Presence
+    states: list[dict[str, Any]], operator: OperatorPresence
 ) -> None:
     world = BEGINNING
     for pod, state in zip(BEGINNING.pods(), states, strict=True):
         world = world.edit_pod(pod["metadata"]["name"], state)
-    scene = Scene(cluster=world.cluster, objects=world.objects, operator=operator, now=world.now)
+    scene = Scene(tree=world.cluster, objects=world.objects, operator=operator, now=world.now)
     told = explain_cluster(scene, Settings())
     assert bool(told.sentences) != told.is_ready
     assert all(sentence.what and (sentence.fix or sentence.why) for sentence in told.sentences)

@@ -6,8 +6,8 @@ import pytest
 
 from heliostat.api.settings import Settings
 from heliostat.explain.explanation import Explanation, format_explanation
-from heliostat.explain.raycluster.cluster import Scene
-from heliostat.explain.rayjob.job import JobScene, explain_job
+from heliostat.explain.rayjob.job import explain_job
+from heliostat.explain.scene import Scene
 from plan.rayjob.job_worlds import JobWorld, act, begin, job_tree, run
 from plan.worlds import NOW
 
@@ -15,12 +15,12 @@ from plan.worlds import NOW
 def explain(world: JobWorld) -> Explanation:
     assert world.job is not None
     clusters = world.of_kind("RayCluster")
-    scene = Scene(cluster=clusters[0] if clusters else {}, objects=world.objects, now=world.now)
-    return explain_job(JobScene(world.job, scene), Settings())
+    cluster = clusters[0] if clusters else {}
+    return explain_job(Scene(tree=world.job, cluster=cluster, objects=world.objects, now=world.now), Settings())
 
 
 def with_status(**status: Any) -> Explanation:
-    return explain_job(JobScene(job_tree(status=status), Scene(cluster={}, now=NOW)), Settings())
+    return explain_job(Scene(tree=job_tree(status=status), now=NOW), Settings())
 
 
 def test_a_new_job_has_not_been_looked_at() -> None:

@@ -2,8 +2,8 @@
 
 from heliostat.api.settings import Settings
 from heliostat.explain.explanation import Explanation, format_explanation
-from heliostat.explain.raycluster.cluster import Presence, Scene
-from heliostat.explain.rayservice.service import ServiceScene, explain_service
+from heliostat.explain.rayservice.service import explain_service
+from heliostat.explain.scene import OperatorPresence, Scene
 from plan.rayservice.service_worlds import NAME, ServiceWorld, act, begin, deploy, run, settle
 from plan.worlds import pod_template
 
@@ -11,13 +11,20 @@ NEW_IMAGE = {"headGroupSpec": {"template": pod_template("ray-head", nodeName="ot
 
 
 def explain(
-    world: ServiceWorld, *, cluster: str = "", silence: str = "", operator: Presence = Presence.UNKNOWN
+    world: ServiceWorld, *, cluster: str = "", silence: str = "", operator: OperatorPresence = OperatorPresence.UNKNOWN
 ) -> Explanation:
     assert world.service is not None
     trees = tuple(world.world.trees())
     found = next((tree for tree in trees if tree["kind"] == "RayCluster" and tree["metadata"]["name"] == cluster), {})
-    scene = Scene(cluster=found, objects=trees, now=world.world.now, operator=operator)
-    return explain_service(ServiceScene(world.service, scene, silence), Settings())
+    scene = Scene(
+        tree=world.service,
+        cluster=found,
+        objects=trees,
+        now=world.world.now,
+        operator=operator,
+        silence=silence,
+    )
+    return explain_service(scene, Settings())
 
 
 def texts(world: ServiceWorld) -> str:
@@ -85,5 +92,5 @@ def test_a_dashboard_that_does_not_answer_is_told_before_what_follows_from_it() 
 
 
 def test_an_absent_operator_is_told_first() -> None:
-    explained = explain(begin(), operator=Presence.ABSENT)
+    explained = explain(begin(), operator=OperatorPresence.ABSENT)
     assert explained.sentences[0].what == "no operator seems to be running"

@@ -17,8 +17,8 @@ from heliostat.api.documents import Accepted, Refused, accept, is_ray_document
 from heliostat.kube.documents import read_documents
 from heliostat.kube.jsontree import merge_patch
 from heliostat.kube.plan import Plan
-from heliostat.plan.raycluster.from_nothing import describe_random
 from heliostat.plan.render import place
+from heliostat.plan.table import describe_random
 from plan import worlds
 from plan.worlds import Tree, World, apply_plan, creates, deletes, plan_world, run, settle
 
@@ -40,7 +40,7 @@ def clusters_of(case: GoldenCase) -> list[Tree]:
     ray = [tree for tree in documents if is_ray_document(tree)]
     if any(tree.get("kind") != "RayCluster" for tree in ray):
         return []
-    answers = [accept(place(tree, worlds.NAMESPACE)) for tree in ray]
+    answers = [accept(place(tree, worlds.NAMESPACE, worlds.NOW)) for tree in ray]
     return [] if any(isinstance(answer, Refused) for answer in answers) else [stored(answer) for answer in answers]
 
 
@@ -126,7 +126,7 @@ class Life:
 
     def do(self, verb: str, *arguments: Any) -> None:
         if verb == "create":
-            self.world = World(stored(accept(place(arguments[0], worlds.NAMESPACE))))
+            self.world = World(stored(accept(place(arguments[0], worlds.NAMESPACE, worlds.NOW))))
         assert self.world is not None
         if verb == "patch":
             self.world = self.world.edit_spec(**arguments[2]["spec"])

@@ -21,8 +21,7 @@ from heliostat.plan.imagined import ImaginedWorld
 from heliostat.plan.own_conditions import OWN_CONDITIONS
 from heliostat.plan.raycluster.cluster import plan_cluster
 from heliostat.plan.raycluster.observed import ObservedCluster, observe_objects
-from heliostat.plan.raycluster.remembered import Remembered
-from heliostat.plan.raycluster.situation import Situation
+from heliostat.plan.raycluster.situation import Remembered, Situation
 
 Tree = dict[str, Any]
 

@@ -11,16 +11,15 @@ from heliostat.cli.errors import CommandError, MissingObjectError, UnreachableEr
 from heliostat.cli.gone_objects import GoneObjects, Wanted
 from heliostat.cli.inputs import add_filename_flag, load_documents, take_files
 from heliostat.cli.judging import GivenSettings, parse_on_cluster
-from heliostat.cli.scenes import fetch_around, fetch_events, fetch_job_scene, fetch_scene, fetch_service_scene
+from heliostat.cli.scenes import fetch_around, fetch_events, fetch_scene
 from heliostat.cli.served_kinds import fetch_kinds
 from heliostat.cli.targets import Target, find_target, parse_targets, target_of_document
 from heliostat.cli.which_cluster import add_cluster_flags
 from heliostat.explain.explanation import Explanation, format_explanation
 from heliostat.explain.objects import explain_object
-from heliostat.explain.raycluster.cluster import explain_cluster
-from heliostat.explain.rayjob.job import explain_job
-from heliostat.explain.rayservice.service import explain_service
+from heliostat.explain.scene import explain
 from heliostat.kube.documents import Document
+from heliostat.plan.kinds import KINDS
 from heliostat.plan.raycluster.observed import ObservationError
 
 
@@ -91,16 +90,12 @@ def _remember(gone: GoneObjects, word: str, name: str, namespace: str, error: Co
 async def explain_one(cluster: Cluster, target: Target, settings: Settings) -> Explanation:
     resource = target.resource
     tree = await cluster.fetch_object(resource, target.name, target.namespace)
-    if resource.kind == "RayCluster" and resource.group == GROUP:
-        scene = await fetch_scene(cluster, tree, settings, time.time())
+    kind = KINDS.get(resource.kind) if resource.group == GROUP else None
+    if kind is not None:
         try:
-            return explain_cluster(scene, settings)
+            return explain(kind, await fetch_scene(cluster, tree, settings, time.time()), settings)
         except ObservationError as error:
             raise CommandError(f"the cluster shows an object that cannot be read: {error}", 1) from None
-    if resource.kind == "RayJob" and resource.group == GROUP:
-        return explain_job(await fetch_job_scene(cluster, tree, settings, time.time()), settings)
-    if resource.kind == "RayService" and resource.group == GROUP:
-        return explain_service(await fetch_service_scene(cluster, tree, settings, time.time()), settings)
     namespace = str(tree["metadata"].get("namespace", ""))
     around = await fetch_around(cluster, namespace)
     return explain_object(tree, around, await fetch_events(cluster, namespace))

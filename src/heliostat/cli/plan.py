@@ -21,11 +21,11 @@ from heliostat.cli.which_cluster import add_cluster_flags
 from heliostat.kube.documents import Document
 from heliostat.kube.plan import Plan
 from heliostat.kube.titles import text_in_metadata, title_of
-from heliostat.plan.against import Planned, Surroundings, plan_document
+from heliostat.plan.against import Planned, plan_document
 from heliostat.plan.because import Hold
-from heliostat.plan.raycluster.from_nothing import describe_random
+from heliostat.plan.kind import Surroundings
 from heliostat.plan.raycluster.observed import ObservationError
-from heliostat.plan.table import format_plan
+from heliostat.plan.table import describe_random, format_plan
 
 _DEFAULT = "default"
 

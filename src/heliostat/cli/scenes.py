@@ -5,19 +5,17 @@ What cannot be read is unknown, with the reason, and never taken for missing.
 
 from pathlib import Path
 
-from msgspec.structs import replace
-
 from heliostat.api.settings import Settings
 from heliostat.cli.cluster_access import Cluster
 from heliostat.cli.surroundings import (
     cluster_of_job,
     cluster_of_service,
+    fetch_around_cron,
+    fetch_clusters,
     fetch_clusters_of_service,
     fetch_neighbours,
 )
-from heliostat.explain.raycluster.cluster import Presence, Scene
-from heliostat.explain.rayjob.job import JobScene
-from heliostat.explain.rayservice.service import ServiceScene
+from heliostat.explain.scene import OperatorPresence, Scene
 from heliostat.kube.conditions import is_condition_true
 from heliostat.kube.jsontree import JsonObject
 from heliostat.kube.resource_types import ResourceType
@@ -27,7 +25,7 @@ from heliostat.local.service_dashboard import ServiceDashboard
 from heliostat.local.session import Session
 from heliostat.local.state import State
 from heliostat.operator.configuration import LEASE_NAME
-from heliostat.operator.kinds import POD, RAY_CLUSTER
+from heliostat.operator.kinds import POD, RAY_CLUSTER, RAY_CRON_JOB, RAY_JOB, RAY_SERVICE
 from heliostat.runtime.errors import ApiError, RefusedError
 
 EVENT = ResourceType("v1", "Event", "events")
@@ -43,48 +41,26 @@ _STALE_SECONDS = 60.0  # clocks differ, and a lease changes hands
 
 
 async def fetch_scene(cluster: Cluster, tree: JsonObject, settings: Settings, now: float) -> Scene:
-    """``now``: epoch seconds."""
-    namespace, name = tree["metadata"]["namespace"], tree["metadata"]["name"]
-    objects, unread = await fetch_neighbours(cluster, namespace, name, settings)
+    """Of a ray.io object, with the RayCluster that it waits for. ``now``: epoch seconds."""
+    namespace, name, children = tree["metadata"]["namespace"], tree["metadata"]["name"], list[JsonObject]()
+    if tree["kind"] == RAY_JOB.kind:
+        name = cluster_of_job(tree)
+        children = [each for each in await fetch_clusters(cluster, namespace) if each["metadata"]["name"] == name]
+    if tree["kind"] == RAY_SERVICE.kind:
+        children = await fetch_clusters_of_service(cluster, namespace, name)
+        name = cluster_of_service(tree)
+    there = await fetch_around_cron(cluster, namespace) if tree["kind"] == RAY_CRON_JOB.kind else None
+    there = there or await fetch_neighbours(cluster, namespace, name, settings)
+    child = next((each for each in children if each["metadata"]["name"] == name), {})
     return Scene(
-        cluster=tree,
-        objects=tuple(objects),
-        unread=unread,
+        tree=tree,
+        cluster=child,
+        objects=(*children, *there.objects),
+        unread=there.unread,
         events=await fetch_events(cluster, namespace),
         operator=await find_operator(cluster, now),
+        silence=await _find_silence(cluster, child) if tree["kind"] == RAY_SERVICE.kind else "",
         now=now,
-    )
-
-
-async def fetch_job_scene(cluster: Cluster, tree: JsonObject, settings: Settings, now: float) -> JobScene:
-    """The RayJob with the scene of its cluster, as far as it has one."""
-    namespace, name = tree["metadata"]["namespace"], cluster_of_job(tree)
-    own = [each for each in await cluster.fetch_list(RAY_CLUSTER, namespace) if each["metadata"]["name"] == name]
-    if own:
-        named = own[0] | {"apiVersion": RAY_CLUSTER.api_version, "kind": RAY_CLUSTER.kind}
-        scene = await fetch_scene(cluster, named, settings, now)
-        return JobScene(tree, replace(scene, objects=(*scene.objects, named)))
-    objects, unread = await fetch_neighbours(cluster, namespace, name, settings)
-    return JobScene(tree, Scene(cluster={}, objects=tuple(objects), unread=unread, now=now))
-
-
-async def fetch_service_scene(cluster: Cluster, tree: JsonObject, settings: Settings, now: float) -> ServiceScene:
-    """The RayService with its clusters, and the scene of the one that gets ready, or else of the active one."""
-    namespace, name = tree["metadata"]["namespace"], cluster_of_service(tree)
-    clusters = await fetch_clusters_of_service(cluster, namespace, tree["metadata"]["name"])
-    objects, unread = await fetch_neighbours(cluster, namespace, name, settings)
-    meant = next((each for each in clusters if each["metadata"]["name"] == name), {})
-    return ServiceScene(
-        tree,
-        Scene(
-            cluster=meant,
-            objects=(*clusters, *objects),
-            unread=unread,
-            events=await fetch_events(cluster, namespace),
-            operator=await find_operator(cluster, now),
-            now=now,
-        ),
-        await _find_silence(cluster, meant),
     )
 
 
@@ -122,23 +98,23 @@ async def fetch_around(cluster: Cluster, namespace: str) -> list[JsonObject]:
     return found
 
 
-async def find_operator(cluster: Cluster, now: float) -> Presence:
+async def find_operator(cluster: Cluster, now: float) -> OperatorPresence:
     """Here by what its supervisor says; elsewhere by its lease, in whichever namespace that is."""
     if cluster.local is not None:
         return find_local_operator(cluster.local)
     try:
         leases = await cluster.fetch_list(LEASE, field_selector=f"metadata.name={LEASE_NAME}")
     except RefusedError:
-        return Presence.UNKNOWN
-    return Presence.RUNNING if any(is_held(lease, now) for lease in leases) else Presence.ABSENT
+        return OperatorPresence.UNKNOWN
+    return OperatorPresence.RUNNING if any(is_held(lease, now) for lease in leases) else OperatorPresence.ABSENT
 
 
-def find_local_operator(state: State) -> Presence:
+def find_local_operator(state: State) -> OperatorPresence:
     status = state.read_status()
     if status is None:
-        return Presence.UNKNOWN
+        return OperatorPresence.UNKNOWN
     pids = [child.pid for child in status.children if child.name == "operator"]
-    return Presence.RUNNING if any(map(_is_alive, pids)) else Presence.ABSENT
+    return OperatorPresence.RUNNING if any(map(_is_alive, pids)) else OperatorPresence.ABSENT
 
 
 def _is_alive(pid: int) -> bool:

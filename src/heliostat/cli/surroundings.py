@@ -18,8 +18,7 @@ from heliostat.kube.lookups import KindName, kind_name
 from heliostat.kube.resource_types import ResourceType
 from heliostat.kube.titles import name_in, text_in_metadata
 from heliostat.operator.kinds import POD, RAY_CLUSTER, RAY_CRON_JOB, RAY_JOB, RAY_SERVICE, kinds_around
-from heliostat.plan import unread
-from heliostat.plan.against import Surroundings
+from heliostat.plan.kind import Surroundings
 from heliostat.runtime.errors import NotFoundError, RefusedError
 
 _BUILT_IN = ("", "batch", "networking.k8s.io", "rbac.authorization.k8s.io")
@@ -28,7 +27,7 @@ _BUILT_IN = ("", "batch", "networking.k8s.io", "rbac.authorization.k8s.io")
 def resources_around(settings: Settings) -> dict[KindName, ResourceType]:
     """Every kind that a plan of a RayCluster may ask about."""
     around = {kind: cached.resource for kind, cached in kinds_around(settings).items()}
-    return {unread.RAY_CLUSTER: RAY_CLUSTER, unread.POD: POD, **around}
+    return {lookups.RAY_CLUSTER: RAY_CLUSTER, POD.kind: POD, **around}
 
 
 async def fetch_surroundings(cluster: Cluster, document: Document, settings: Settings) -> Surroundings:
@@ -43,19 +42,22 @@ async def fetch_surroundings(cluster: Cluster, document: Document, settings: Set
         found += await fetch_clusters_of_service(cluster, namespace, name)
         name = ""
     if document.tree.get("kind") == RAY_CRON_JOB.kind:
-        return await _fetch_around_cron(cluster, namespace, name)
-    objects, refused = await fetch_neighbours(cluster, namespace, name, settings)
+        found = await _fetch_one(cluster, RAY_CRON_JOB, namespace, name)
+        there = await fetch_around_cron(cluster, namespace)
+        return Surroundings(objects=(*found, *there.objects), unread=there.unread)
+    there = await fetch_neighbours(cluster, namespace, name, settings)
     found += await _fetch_one(cluster, RAY_CLUSTER, namespace, name) if name else []
-    return Surroundings(objects=(*found, *objects), unread=refused)
+    return Surroundings(objects=(*found, *there.objects), unread=there.unread)
 
 
-async def _fetch_around_cron(cluster: Cluster, namespace: str, name: str) -> Surroundings:
-    found = await _fetch_one(cluster, RAY_CRON_JOB, namespace, name)
+async def fetch_around_cron(cluster: Cluster, namespace: str) -> Surroundings:
     try:
         jobs = await cluster.fetch_list(RAY_JOB, namespace)
     except RefusedError as error:
-        return Surroundings(objects=tuple(found), unread={lookups.RAY_JOB: str(error)})
-    return Surroundings(objects=(*found, *jobs))
+        return Surroundings(unread={lookups.RAY_JOB: str(error)})
+    return Surroundings(
+        objects=tuple(each | {"apiVersion": RAY_JOB.api_version, "kind": RAY_JOB.kind} for each in jobs)
+    )
 
 
 def cluster_of_job(job: JsonObject) -> str:
@@ -72,7 +74,11 @@ def cluster_of_service(service: JsonObject) -> str:
 
 async def fetch_clusters_of_service(cluster: Cluster, namespace: str, name: str) -> list[JsonObject]:
     selector = f"{labels.ORIGIN_NAME}={name},{labels.ORIGIN_KIND}={RAY_SERVICE.kind}"
-    listed = await cluster.fetch_list(RAY_CLUSTER, namespace, label_selector=selector)
+    return await fetch_clusters(cluster, namespace, selector)
+
+
+async def fetch_clusters(cluster: Cluster, namespace: str, label_selector: str = "") -> list[JsonObject]:
+    listed = await cluster.fetch_list(RAY_CLUSTER, namespace, label_selector=label_selector)
     return [each | {"apiVersion": RAY_CLUSTER.api_version, "kind": RAY_CLUSTER.kind} for each in listed]
 
 
@@ -84,16 +90,14 @@ async def _fetch_one(cluster: Cluster, resource: ResourceType, namespace: str, n
         return []
 
 
-async def fetch_neighbours(
-    cluster: Cluster, namespace: str, name: str, settings: Settings
-) -> tuple[list[JsonObject], dict[KindName, str]]:
+async def fetch_neighbours(cluster: Cluster, namespace: str, name: str, settings: Settings) -> Surroundings:
     """What lies around the RayCluster of this name, and the kinds that were refused, with the reason."""
     objects: list[JsonObject] = []
     refused: dict[KindName, str] = {}
     try:
         objects += await cluster.fetch_list(POD, namespace, label_selector=f"{labels.CLUSTER}={name}")
     except RefusedError as error:
-        refused[unread.POD] = str(error)
+        refused[POD.kind] = str(error)
     for kind, cached in kinds_around(settings).items():
         try:
             objects += await cluster.fetch_list(
@@ -104,7 +108,7 @@ async def fetch_neighbours(
             )
         except RefusedError as error:
             refused[kind] = str(error)
-    return objects, refused
+    return Surroundings(objects=tuple(objects), unread=refused)
 
 
 def take_from_files(documents: Iterable[Document], settings: Settings, *, is_complete: bool) -> Surroundings:

@@ -1,27 +1,35 @@
-"""What the reconcilers of all ray.io kinds share: which changes requeue a key, what is forgotten with an object.
+"""What the reconcilers of all kinds share: from a key to its plan, which changes requeue it, what is forgotten with it.
 
-A kind adds how it puts its view together (``plan_item``), and what else requeues it (``more_sources``). An object is
-reconciled again when it or anything it controls changes (of some kinds: is gone), when something it looked for and did
-not find appears, and when its last plan failed in a new way.
+A kind adds how its view is put together from the caches (``observe``), and what else requeues it (``more_sources``); it
+may remember something of its plans (``begin``). What is decided is decided by the kind's row. An object is reconciled
+again when it or anything it controls changes (of some kinds: is gone), when something it looked for and did not find
+appears, and when its last plan failed in a new way.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
+import msgspec
+
+from heliostat.api.settings import Settings
 from heliostat.kube.lookups import KindName
 from heliostat.kube.objects import Key
 from heliostat.kube.plan import Plan, Wait
 from heliostat.operator.kinds import HEARD_WHEN_GONE, WholeObject
 from heliostat.operator.scope import Scoped
-from heliostat.operator.understanding import Understanding
+from heliostat.operator.understanding import Understanding, metadata_of
 from heliostat.operator.view import CachedObjects, Interests, when_gone
 from heliostat.plan.because import Hold
-from heliostat.plan.raycluster.status_pacing import UNKNOWN_POLL
+from heliostat.plan.kind import Kind, Meaning
+from heliostat.plan.pacing import UNKNOWN_POLL, Viewed, look_again_while_unknown
+from heliostat.plan.situation import Situation
 from heliostat.runtime.outcome import Outcome
 from heliostat.runtime.reconciler import Signal, Source, Subject, its_controller, itself, signalled, subject_of
 
-M = TypeVar("M")
+O = TypeVar("O", bound=Viewed)  # noqa: E741
+D = TypeVar("D")
+R = TypeVar("R")
 
 
 class KindMemory(Protocol):
@@ -37,28 +45,37 @@ class KindMemory(Protocol):
 Mem = TypeVar("Mem", bound=KindMemory)
 
 
-class KindReconciler(ABC, Generic[M, Mem]):
+class KindReconciler(ABC, Generic[O, D, R, Mem]):
     """``items`` are the objects of the kind; ``around`` is everything else that its plans look up."""
 
     def __init__(
         self,
+        kind: Kind[O, D, R],
+        settings: Settings,
         items: Scoped[WholeObject],
         around: Mapping[KindName, Scoped[Any]],
-        understanding: Understanding[M],
         memory: Mem,
     ) -> None:
         self.items = items
+        self.memory = memory
         self.interests = Interests()
         self.again = Signal()
+        self.settings = settings
+        self._kind = kind
         self._around = around
-        self._understanding = understanding
-        self.memory = memory
-        resources = {cache.kind.resource for cache in items}
-        (self._resource,) = resources
+        self._understanding = Understanding(kind, settings)
 
     @abstractmethod
-    def plan_item(self, key: Key, item: WholeObject, meaning: M, now: float) -> Plan:
-        """One reconcile of this object."""
+    def observe(self, key: Key, item: WholeObject, meaning: Meaning[D]) -> O:
+        """What the caches, and whoever else is asked, show of this object."""
+
+    def remember(self, _key: Key, _item: WholeObject, _observed: O, _meaning: Meaning[D]) -> R:
+        """What is known of it beyond that; by default nothing."""
+        return self._kind.remember(None)
+
+    def begin(self, _key: Key, _item: WholeObject, _situation: Situation[O, D, R], plan: Plan) -> Plan:
+        """The plan that is carried out, as it stands: whoever executes it changes nothing about it."""
+        return plan
 
     def more_sources(self) -> Iterable[Source]:
         return ()
@@ -70,7 +87,7 @@ class KindReconciler(ABC, Generic[M, Mem]):
         return CachedObjects(key, uid, self._around, self.interests)
 
     def sources(self) -> Sequence[Source]:
-        controller = its_controller(self._resource.api_version, self._resource.kind)
+        controller = its_controller(self._kind.resource.api_version, self._kind.resource.kind)
         sources = [Source(self.again, signalled), *(Source(cache, itself) for cache in self.items)]
         for kind, scoped in self._around.items():
             owner = when_gone(controller) if kind in HEARD_WHEN_GONE else controller
@@ -81,7 +98,7 @@ class KindReconciler(ABC, Generic[M, Mem]):
     def subject(self, key: Key) -> Subject | None:
         item = self.items.get(key)
         if item is not None:
-            return subject_of(item, self._resource.api_version, self._resource.kind)
+            return subject_of(item, self._kind.resource.api_version, self._kind.resource.kind)
         self.interests.forget(key)
         self._understanding.forget(key)
         self.memory.forget(key)
@@ -93,10 +110,17 @@ class KindReconciler(ABC, Generic[M, Mem]):
         if item is None:
             return Plan()
         if cache.refused:
-            message = f"{self._resource.kind}s cannot be seen any more: {cache.refused}"
+            message = f"{self._kind.resource.kind}s cannot be seen any more: {cache.refused}"
             return Plan(waits=(Wait(Hold.NOT_KNOWN, message, "they can be read"),), wake_after=UNKNOWN_POLL)
         self.interests.forget(key)
-        return self.plan_item(key, item, self._understanding.understand(item), now)
+        meaning = self._understanding.understand(item)
+        if meaning.object is None and meaning.refusal is not None:
+            return self._kind.plan_misfit(metadata_of(item), msgspec.json.decode(item.spec), meaning.refusal, now)
+        observed = self.observe(key, item, meaning)
+        remembered = self.remember(key, item, observed, meaning)
+        situation = self._kind.situate(observed, meaning, remembered, self.settings, now)
+        plan = look_again_while_unknown(self._kind.plan(situation), observed)
+        return self.begin(key, item, situation, plan)
 
     def after(self, key: Key, outcome: Outcome) -> None:
         if self.memory.ended(key, outcome):

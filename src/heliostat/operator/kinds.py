@@ -19,6 +19,7 @@ from heliostat.kube.lookups import KindName, kind_name
 from heliostat.kube.objects import Object
 from heliostat.kube.pods import PodSpec, PodStatus
 from heliostat.kube.resource_types import ResourceType
+from heliostat.plan.kinds import KINDS
 from heliostat.runtime.cache import CachedKind
 
 _EMPTY = msgspec.Raw(b"{}")
@@ -56,11 +57,11 @@ class EndpointSlice(Object, frozen=True, gc=False):
     endpoints: tuple[dict[str, Any], ...] | None = ()
 
 
-RAY_CLUSTER = ResourceType("ray.io/v1", "RayCluster", "rayclusters")
-RAY_JOB = ResourceType("ray.io/v1", "RayJob", "rayjobs")
-RAY_SERVICE = ResourceType("ray.io/v1", "RayService", "rayservices")
+RAY_CLUSTER = KINDS["RayCluster"].resource
+RAY_JOB = KINDS["RayJob"].resource
+RAY_SERVICE = KINDS["RayService"].resource
+RAY_CRON_JOB = KINDS["RayCronJob"].resource
 ENDPOINT_SLICE = ResourceType("discovery.k8s.io/v1", "EndpointSlice", "endpointslices")
-RAY_CRON_JOB = ResourceType("ray.io/v1", "RayCronJob", "raycronjobs")
 POD = ResourceType("v1", "Pod", "pods")
 SECRET = ResourceType("v1", "Secret", "secrets")
 
@@ -165,7 +166,7 @@ RESOURCES: dict[KindName, ResourceType] = {lookups.RAY_CLUSTER: RAY_CLUSTER, loo
     row.name: row.resource for row in WATCHED
 }
 HEARD_WHEN_GONE = frozenset(row.name for row in WATCHED if row.heard_when_gone)
-TYPES: tuple[ResourceType, ...] = (RAY_CRON_JOB, RAY_SERVICE, POD, ENDPOINT_SLICE, *RESOURCES.values())
+TYPES: tuple[ResourceType, ...] = (POD, ENDPOINT_SLICE, *RESOURCES.values())  # beside the ray.io kinds
 
 
 def kinds_around(settings: Settings) -> dict[KindName, CachedKind[Any]]:

@@ -146,7 +146,10 @@ def invent_uid(namespace: str, name: str) -> str:
 
 def _stored(tree: JsonObject, version: int, created: float) -> JsonObject:
     tree = copy_tree(tree)
-    given = {"namespace": "", "uid": f"uid-{version}", "generation": 1, "creationTimestamp": format_timestamp(created)}
+    metadata = tree["metadata"]
+    is_ours = tree["apiVersion"].startswith("ray.io/")  # its UID shows in what belongs to it
+    uid = invent_uid(metadata.get("namespace", ""), metadata["name"]) if is_ours else f"uid-{version}"
+    given = {"namespace": "", "uid": uid, "generation": 1, "creationTimestamp": format_timestamp(created)}
     tree["metadata"] = {**given, **tree["metadata"], "resourceVersion": str(version)}
     if tree["kind"] == "Service":
         tree["spec"] = _default_service(tree["spec"], version)

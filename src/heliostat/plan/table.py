@@ -4,8 +4,9 @@ Plain text, no colours, one line for each row; texts of many lines are joined. W
 """
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
-from heliostat.kube.plan import Action, Create, Delete, Effect, Patch, Plan, Replace, WriteStatus
+from heliostat.kube.plan import Action, Create, Delete, Effect, Patch, Plan, Random, Replace, WriteStatus
 from heliostat.plan.reasons import sentence_of
 
 NOTHING_TO_DO = "nothing to do"
@@ -70,3 +71,14 @@ def _columns(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[s
 
 def _one_line(text: str) -> str:
     return " ".join(text.split())
+
+
+def describe_random(tree: Any) -> Any:
+    """The tree with a sentence in place of each secret that is drawn only at creation."""
+    if isinstance(tree, Random):
+        return f"<{tree.bytes} random bytes in base64, drawn at creation>"
+    if isinstance(tree, dict):
+        return {key: describe_random(value) for key, value in tree.items()}
+    if isinstance(tree, list):
+        return [describe_random(value) for value in tree]
+    return tree

@@ -10,9 +10,10 @@ from heliostat.desired.raycluster.model import DesiredCluster
 from heliostat.kube.objects import Key, Metadata
 from heliostat.kube.plan import Create, Delete, Patch, Plan, Ref, Stage, WriteStatus
 from heliostat.operator.kinds import WholeObject
-from heliostat.operator.raycluster.meaning import work_out
 from heliostat.operator.raycluster.memory import Memory, failure_of
-from heliostat.plan.raycluster.remembered import Failure
+from heliostat.operator.understanding import Understanding
+from heliostat.plan.raycluster.kind import RAY_CLUSTER
+from heliostat.plan.raycluster.situation import Failure
 from heliostat.plan.raycluster.status_pacing import Pace
 from heliostat.runtime.errors import (
     AmbiguousError,
@@ -38,7 +39,7 @@ def failed(*errors: tuple[Exception, str]) -> Outcome:
 def desired(*groups: str) -> DesiredCluster:
     spec: dict[str, Any] = cluster_tree(*(group(name) for name in groups))["spec"]
     item = WholeObject(metadata=Metadata(name="demo", namespace="ns"), spec=msgspec.Raw(msgspec.json.encode(spec)))
-    meaning = work_out(item, Settings())
+    meaning = Understanding(RAY_CLUSTER, Settings()).understand(item)
     assert meaning.desired is not None
     return meaning.desired
 

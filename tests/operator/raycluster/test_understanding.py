@@ -6,10 +6,11 @@ import msgspec
 from msgspec.structs import replace
 
 from heliostat.api.settings import Settings
+from heliostat.desired.raycluster.model import DesiredCluster
 from heliostat.kube.objects import Key, Metadata
 from heliostat.operator.kinds import WholeObject
-from heliostat.operator.raycluster.meaning import Meaning, with_metadata, work_out
 from heliostat.operator.understanding import KEPT, Understanding
+from heliostat.plan.raycluster.kind import RAY_CLUSTER
 from plan.worlds import cluster_tree, group
 
 
@@ -20,8 +21,8 @@ def stored(spec: dict[str, Any], name: str = "demo", version: str = "1", **metad
     )
 
 
-def understanding_of_clusters() -> Understanding[Meaning]:
-    return Understanding(lambda item: work_out(item, Settings()), with_metadata)
+def understanding_of_clusters() -> Understanding[DesiredCluster]:
+    return Understanding(RAY_CLUSTER, Settings())
 
 
 SPEC: dict[str, Any] = cluster_tree(group())["spec"]
@@ -32,9 +33,9 @@ def test_the_same_spec_is_worked_out_once_and_shows_the_newest_metadata() -> Non
     first = understanding.understand(stored(SPEC))
     second = understanding.understand(stored(SPEC, version="2", finalizers=("f",)))
     assert second.desired is first.desired
-    assert second.cluster is not None
-    assert second.cluster.metadata.resource_version == "2"
-    assert second.cluster.metadata.finalizers == ["f"]
+    assert second.object is not None
+    assert second.object.metadata.resource_version == "2"
+    assert second.object.metadata.finalizers == ["f"]
 
 
 def test_another_spec_label_or_annotation_is_worked_out_anew() -> None:
@@ -70,7 +71,9 @@ def test_of_one_that_is_gone_nothing_is_kept() -> None:
 
 
 def test_a_refused_spec_has_a_reason_and_nothing_desired() -> None:
-    meaning = work_out(stored({**SPEC, "headGroupSpec": {"template": {"spec": {"containers": []}}}}), Settings())
+    meaning = understanding_of_clusters().understand(
+        stored({**SPEC, "headGroupSpec": {"template": {"spec": {"containers": []}}}})
+    )
     assert meaning.desired is None
     assert meaning.refusal is not None
     assert meaning.refusal.reason == "InvalidRayClusterSpec"
@@ -78,8 +81,8 @@ def test_a_refused_spec_has_a_reason_and_nothing_desired() -> None:
 
 def test_a_spec_of_the_wrong_shape_is_refused_with_path_and_fix() -> None:
     broken = {**SPEC, "workerGroupSpecs": [{**group(), "replicas": "three"}]}
-    meaning = work_out(stored(broken), Settings())
-    assert meaning.cluster is None
+    meaning = understanding_of_clusters().understand(stored(broken))
+    assert meaning.object is None
     assert meaning.refusal is not None
     assert "spec.workerGroupSpecs[0].replicas" in str(meaning.refusal)
     assert meaning.refusal.fix

@@ -10,8 +10,7 @@ from heliostat.kube.lookups import ListedObjects
 from heliostat.kube.plan import WriteStatus
 from heliostat.plan.raycluster.cluster import plan_cluster
 from heliostat.plan.raycluster.observed import ObservationError, ObservedCluster, observe_objects
-from heliostat.plan.raycluster.remembered import Failure, Remembered
-from heliostat.plan.raycluster.situation import Situation
+from heliostat.plan.raycluster.situation import Failure, Remembered, Situation
 from plan.worlds import (
     Tree,
     World,
@@ -151,7 +150,15 @@ def test_the_last_failure_is_told() -> None:
 
 def test_an_accepted_cluster_without_its_desired_objects_is_a_bug_of_the_caller() -> None:
     with pytest.raises(ValueError, match="objects it should consist of"):
-        plan_cluster(Situation(observed=observe(World(cluster_tree())), desired=None, settings=Settings(), now=0.0))
+        plan_cluster(
+            Situation(
+                observed=observe(World(cluster_tree())),
+                desired=None,
+                settings=Settings(),
+                remembered=Remembered(),
+                now=0.0,
+            )
+        )
 
 
 def test_why_a_pod_is_pending_is_part_of_the_plan() -> None:

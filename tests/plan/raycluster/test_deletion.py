@@ -24,7 +24,7 @@ from heliostat.plan.raycluster.deletion import (
 )
 from heliostat.plan.raycluster.misfit import plan_misfit
 from heliostat.plan.raycluster.observed import ObservedCluster
-from heliostat.plan.raycluster.remembered import Remembered
+from heliostat.plan.raycluster.situation import Remembered
 from plan.worlds import (
     NOW,
     Tree,

@@ -6,7 +6,7 @@ from typing import Any
 from heliostat.desired import labels
 from heliostat.kube.pods import PodView
 from heliostat.plan.raycluster.names import PodNames
-from heliostat.plan.raycluster.remembered import Remembered
+from heliostat.plan.raycluster.situation import Remembered
 from plan.worlds import (
     NAMESPACE,
     World,

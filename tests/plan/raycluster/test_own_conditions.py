@@ -13,8 +13,7 @@ from heliostat.kube.lookups import INGRESS, SERVICE
 from heliostat.plan.own_conditions import HINDERED, SPEC_NOT_APPLIED, Hindrance, hindered, show_own
 from heliostat.plan.raycluster.cluster import plan_cluster
 from heliostat.plan.raycluster.observed import ObservedCluster
-from heliostat.plan.raycluster.remembered import Remembered
-from heliostat.plan.raycluster.situation import Situation
+from heliostat.plan.raycluster.situation import Remembered, Situation
 from plan.worlds import (
     NOW,
     Tree,
@@ -221,7 +220,9 @@ def test_a_look_at_an_edited_cluster_hashes_nothing(monkeypatch: pytest.MonkeyPa
         raise AssertionError("hashing belongs to the desired state, which is worked out once for each spec")
 
     monkeypatch.setattr(hashlib, "sha1", fail)
-    plan = plan_cluster(Situation(observed=observed, desired=desired, settings=Settings(), now=NOW))
+    plan = plan_cluster(
+        Situation(observed=observed, desired=desired, settings=Settings(), remembered=Remembered(), now=NOW)
+    )
     assert own_conditions(plan) == {SPEC_NOT_APPLIED: "UpgradeStrategyIsNotRecreate"}
 
 

@@ -4,7 +4,7 @@ from msgspec import structs
 
 from heliostat.api.settings import Settings
 from heliostat.plan.because import Because
-from heliostat.plan.raycluster.remembered import Remembered
+from heliostat.plan.raycluster.situation import Remembered
 from plan.worlds import (
     apply_plan,
     cluster_tree,

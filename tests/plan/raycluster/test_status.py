@@ -7,7 +7,7 @@ import pytest
 from heliostat.api.settings import Settings
 from heliostat.desired.raycluster.cluster import build_desired
 from heliostat.kube.jsontree import copy_tree, merge_patch
-from heliostat.plan.raycluster.remembered import Failure, Remembered
+from heliostat.plan.raycluster.situation import Failure, Remembered
 from heliostat.plan.raycluster.status import calculate_status, find_endpoints, is_consistent
 from plan.worlds import (
     Tree,

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from heliostat.kube.pods import ContainerState, ContainerStatus, PodCondition, PodView, Terminated, Waiting
-from heliostat.plan.raycluster.remembered import Failure
+from heliostat.plan.raycluster.situation import Failure
 from heliostat.plan.raycluster.status_conditions import Situation, are_all_running, head_pod_ready, next_conditions
 from heliostat.plan.raycluster.suspend import SUSPENDED, SUSPENDING
 

@@ -5,7 +5,8 @@ from typing import Any
 from heliostat.api.settings import Settings
 from heliostat.kube.documents import Document, read_documents
 from heliostat.kube.jsontree import encode_json
-from heliostat.plan.against import Planned, Surroundings, plan_document
+from heliostat.plan.against import Planned, plan_document
+from heliostat.plan.kind import Surroundings
 from heliostat.plan.raycronjob.reasons import Hold
 from heliostat.plan.render import render_documents
 from plan.raycronjob.cron_worlds import START, cron_tree

@@ -6,8 +6,9 @@ from heliostat.api.settings import Settings
 from heliostat.kube.documents import read_documents
 from heliostat.kube.jsontree import encode_json
 from heliostat.kube.plan import Create
-from heliostat.plan.against import Planned, Surroundings, plan_document
+from heliostat.plan.against import Planned, plan_document
 from heliostat.plan.because import Hold
+from heliostat.plan.kind import Surroundings
 from plan.rayjob.job_worlds import act, begin, job_tree
 from plan.worlds import NOW
 

@@ -5,7 +5,8 @@ import pytest
 from heliostat.api.settings import Settings
 from heliostat.kube.documents import read_documents
 from heliostat.kube.jsontree import copy_tree, encode_json, merge_patch
-from heliostat.plan.against import Planned, Surroundings, plan_document
+from heliostat.plan.against import Planned, plan_document
+from heliostat.plan.kind import Surroundings
 from plan.rayservice.service_worlds import OTHER_CONFIG, ServiceWorld, begin, run
 from plan.worlds import NAMESPACE, Tree
 

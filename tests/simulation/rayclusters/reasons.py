@@ -11,7 +11,7 @@ from msgspec import Struct
 from heliostat.kube.jsontree import JsonObject
 from heliostat.kube.objects import Key
 from heliostat.kube.plan import Delete, Plan
-from heliostat.operator.kinds import RAY_PODS
+from heliostat.operator.kinds import RAY_CLUSTERS, RAY_PODS
 from heliostat.operator.program import RayOperator
 from heliostat.plan.because import Because
 from heliostat.testing.simulation.state import State
@@ -63,7 +63,7 @@ class View(Struct, frozen=True):
 
 
 def view_of(operator: RayOperator, key: Key, state: State) -> View | None:
-    item = operator.clusters.clusters.get(key)
+    item = operator.host.caches.of(RAY_CLUSTERS).get(key)
     if item is None:
         return None
     metadata = item.metadata

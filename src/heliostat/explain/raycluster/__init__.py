@@ -1,0 +1,3 @@
+from heliostat.explain.raycluster.cluster import explain_cluster as explain
+
+__all__ = ["explain"]

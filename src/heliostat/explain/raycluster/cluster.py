@@ -2,22 +2,13 @@
 
 Order of the sentences: nobody works on it; what the plan waits for; what the operator wrote into the status; the head;
 the workers. A cluster is ready when its head is, when every group has all its workers, and when no plan is held up.
-The plan is made here, from the same objects and by the same function as the operator's, and carried out by nobody.
 """
 
-from collections.abc import Iterator, Mapping
-from enum import StrEnum
-
-from msgspec import Struct
+from collections.abc import Iterator
 
 from heliostat.api.cluster_features import is_autoscaling
-from heliostat.api.markers import JsonObject
-from heliostat.api.raycluster import RayCluster
-from heliostat.api.review import Review, review
 from heliostat.api.settings import Settings
-from heliostat.api.validation import refusal, status_problems
 from heliostat.desired import labels
-from heliostat.desired.raycluster.cluster import build_desired
 from heliostat.desired.raycluster.model import DesiredCluster
 from heliostat.explain.events import Warnings
 from heliostat.explain.explanation import Explanation, Sentence, join_unique
@@ -26,73 +17,31 @@ from heliostat.explain.images import tell_versions
 from heliostat.explain.places import count_ready, list_places
 from heliostat.explain.pods import find_pod_trouble, tell_troubles
 from heliostat.explain.raycluster.autoscaler import tell_autoscaler
+from heliostat.explain.scene import OperatorPresence, Scene, look_at
 from heliostat.explain.waits import NOT_READY, is_held_up, tell_waits, verdict_of
 from heliostat.kube.conditions import get_condition, is_condition_true
 from heliostat.kube.facts import Unknown
-from heliostat.kube.lookups import KindName
 from heliostat.kube.plan import Plan, WriteStatus
 from heliostat.kube.pods import PodView
 from heliostat.plan.own_conditions import HINDERED, SPEC_NOT_APPLIED
-from heliostat.plan.raycluster.cluster import plan_cluster
-from heliostat.plan.raycluster.observed import ObservedCluster, observe_objects
+from heliostat.plan.raycluster.kind import RAY_CLUSTER
+from heliostat.plan.raycluster.observed import ObservedCluster
 from heliostat.plan.raycluster.pod_health import group_of, node_type
-from heliostat.plan.raycluster.remembered import Remembered
-from heliostat.plan.raycluster.situation import Situation
 from heliostat.plan.raycluster.status_conditions import REPLICA_FAILURE
 from heliostat.plan.table import describe_action
-from heliostat.plan.unread import hide_unread
 
 _ENDS = "; this ends when "
 _MOST_STEPS = 12
 
 
-class Presence(StrEnum):
-    """Whether an operator works here, as far as its lease or its supervisor tells."""
-
-    RUNNING = "running"
-    ABSENT = "absent"
-    UNKNOWN = "unknown"
-
-
-class Scene(Struct, frozen=True, kw_only=True):
-    """What was read around a RayCluster. ``unread`` are kinds that could not be, and why."""
-
-    cluster: JsonObject
-    objects: tuple[JsonObject, ...] = ()
-    unread: Mapping[KindName, str] = {}
-    events: tuple[JsonObject, ...] = ()
-    operator: Presence = Presence.UNKNOWN
-    now: float
-
-
 def explain_cluster(scene: Scene, settings: Settings) -> Explanation:
-    reviewed = review(scene.cluster, settings)
-    metadata = scene.cluster["metadata"]
-    title = f"RayCluster {metadata.get('namespace', 'default')}/{metadata['name']}"
-    if reviewed.tree is None or not isinstance(reviewed.object, RayCluster):
-        return _explain_misfit(title, reviewed)
-    observed = hide_unread(observe_objects(reviewed.tree, scene.objects), scene.unread)
-    refused = reviewed.refusal or refusal(status_problems(observed.conditions))
-    desired = build_desired(reviewed.object, settings) if refused is None else None
-    remembered = Remembered(groups_seen=frozenset(group.name for group in desired.groups) if desired else frozenset())
-    plan = plan_cluster(
-        Situation(
-            observed=observed, desired=desired, settings=settings, remembered=remembered, now=scene.now, refusal=refused
-        )
-    )
-    return _tell(title, scene, observed, desired, plan)
+    situation = look_at(RAY_CLUSTER, scene, settings)
+    if isinstance(situation, Explanation):
+        return situation
+    return _tell(scene, situation.observed, situation.desired, RAY_CLUSTER.plan(situation))
 
 
-def _explain_misfit(title: str, reviewed: Review) -> Explanation:
-    problem = reviewed.refusal
-    what = "this object does not match the RayCluster schema"
-    sentence = Sentence(what, str(problem), problem.fix if problem else "")
-    return Explanation(title=title, verdict="is refused", is_ready=False, sentences=(sentence,))
-
-
-def _tell(
-    title: str, scene: Scene, observed: ObservedCluster, desired: DesiredCluster | None, plan: Plan
-) -> Explanation:
+def _tell(scene: Scene, observed: ObservedCluster, desired: DesiredCluster | None, plan: Plan) -> Explanation:
     pods = observed.own_pods
     seen = () if isinstance(pods, Unknown) else pods
     steps = tuple(_steps(plan))
@@ -109,7 +58,7 @@ def _tell(
     so_far = f": {count.out_of(desired)}" if desired is not None and seen else ""
     verdict = f"is ready: {count}" if ready else f"{verdict_of(plan.waits) or NOT_READY}{so_far}"
     return Explanation(
-        title=title,
+        title=scene.title,
         verdict=verdict,
         is_ready=ready,
         sentences=() if ready else sentences or (_nothing_known(steps),),
@@ -124,8 +73,8 @@ def _tell(
     )
 
 
-def tell_absence(operator: Presence, *, has_work: bool) -> Iterator[Sentence]:
-    if has_work and operator is Presence.ABSENT:
+def tell_absence(operator: OperatorPresence, *, has_work: bool) -> Iterator[Sentence]:
+    if has_work and operator is OperatorPresence.ABSENT:
         yield Sentence(
             "no operator seems to be running",
             "there is work to do, and no operator holds its lease or is known to the supervisor of this machine",

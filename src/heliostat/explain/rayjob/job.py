@@ -1,23 +1,22 @@
 """How a RayJob is, and the first thing that stands in its way: its phase, its plan, its cluster, its end.
 
 Order of the sentences: what people have to mend in the spec; what its cluster waits for, while there is none yet; what
-the job itself waits for; how it ended. The plan is made by the operator's own function and carried out by nobody.
+the job itself waits for; how it ended.
 """
 
 from collections.abc import Iterator
 
-from msgspec import Struct
+from msgspec.structs import replace
 
 from heliostat.api.markers import JsonObject
-from heliostat.api.rayjob import RayJob
-from heliostat.api.review import review
 from heliostat.api.settings import Settings
 from heliostat.explain.explanation import Explanation, Sentence, join_unique
 from heliostat.explain.last_words import read_last_words
-from heliostat.explain.raycluster.cluster import Scene, explain_cluster
+from heliostat.explain.raycluster.cluster import explain_cluster
+from heliostat.explain.scene import Scene, look_at
 from heliostat.explain.waits import tell_waits
 from heliostat.kube.plan import Plan
-from heliostat.plan.rayjob.against import observe_known, plan_known, tell_schedule
+from heliostat.plan.rayjob.kind import RAY_JOB
 from heliostat.plan.rayjob.phases import Phase, Reason
 from heliostat.plan.rayjob.reasons import Hold
 from heliostat.plan.rayjob.status import shown_phase
@@ -39,32 +38,19 @@ _FIXES: dict[str, str] = {
 }
 
 
-class JobScene(Struct, frozen=True):
-    """What was read around a RayJob; ``scene`` is that of its cluster, which is empty while there is none."""
-
-    job: JsonObject
-    scene: Scene
-
-
-def explain_job(seen: JobScene, settings: Settings) -> Explanation:
-    reviewed = review(seen.job, settings)
-    metadata = seen.job["metadata"]
-    title = f"RayJob {metadata.get('namespace', 'default')}/{metadata['name']}"
-    if reviewed.tree is None or not isinstance(reviewed.object, RayJob):
-        problem = reviewed.refusal
-        sentence = Sentence("it is nothing that a RayJob can be", str(problem), problem.fix if problem else "")
-        return Explanation(title=title, verdict="is refused", is_ready=False, sentences=(sentence,))
-    scene = seen.scene
-    observed = observe_known(reviewed.tree, scene.objects, scene.unread)
-    plan = plan_known(observed, settings, scene.now, reviewed.refusal)
+def explain_job(scene: Scene, settings: Settings) -> Explanation:
+    situation = look_at(RAY_JOB, scene, settings)
+    if isinstance(situation, Explanation):
+        return situation
+    observed, plan = situation.observed, RAY_JOB.plan(situation)
     phase = shown_phase(observed.status)
-    sentences = join_unique((*_tell_cluster(phase, scene, settings), *_tell_plan(plan), *_tell_end(seen.job, phase)))
+    sentences = join_unique((*_tell_cluster(phase, scene, settings), *_tell_plan(plan), *_tell_end(scene.tree, phase)))
     return Explanation(
-        title=title,
+        title=scene.title,
         verdict=_verdict(observed.status, phase),
         is_ready=phase is Phase.COMPLETE or (phase is Phase.RUNNING and not sentences),
         sentences=sentences,
-        notes=tuple(Sentence(line) for line in tell_schedule(reviewed.object, settings)),
+        notes=tuple(Sentence(line) for line in RAY_JOB.tell(situation, scene.tree)),
     )
 
 
@@ -78,7 +64,7 @@ def _verdict(status: JsonObject, phase: Phase | None) -> str:
 def _tell_cluster(phase: Phase | None, scene: Scene, settings: Settings) -> Iterator[Sentence]:
     """Until the job runs, whatever holds up its cluster holds up the job."""
     if phase is Phase.INITIALIZING and scene.cluster:
-        explained = explain_cluster(scene, settings)
+        explained = explain_cluster(replace(scene, tree=scene.cluster), settings)
         if not explained.is_ready:
             yield from explained.sentences
 

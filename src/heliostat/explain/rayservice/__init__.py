@@ -1,0 +1,3 @@
+from heliostat.explain.rayservice.service import explain_service as explain
+
+__all__ = ["explain"]

@@ -1,26 +1,24 @@
 """How a RayService is, and the first thing that stands in its way: its conditions, its plan, its clusters.
 
 Order of the sentences: nobody works on it; what the cluster that gets ready waits for; whether Serve answers there;
-what its applications say; what the plan waits for. The plan is made by the operator's own function and carried out by
-nobody.
+what its applications say; what the plan waits for.
 """
 
 from collections.abc import Iterator
 
-from msgspec import Struct
+from msgspec.structs import replace
 
 from heliostat.api.markers import JsonObject
-from heliostat.api.rayservice import RayService
-from heliostat.api.review import review
 from heliostat.api.settings import Settings
 from heliostat.explain.explanation import Explanation, Sentence, join_unique
 from heliostat.explain.last_words import read_last_words
-from heliostat.explain.raycluster.cluster import Scene, explain_cluster, tell_absence
+from heliostat.explain.raycluster.cluster import explain_cluster, tell_absence
+from heliostat.explain.scene import Scene, look_at
 from heliostat.explain.waits import tell_waits
 from heliostat.kube.plan import WriteStatus
 from heliostat.plan.rayservice import status as statuses
-from heliostat.plan.rayservice.against import observe_known, plan_known
 from heliostat.plan.rayservice.answers import RUNNING
+from heliostat.plan.rayservice.kind import RAY_SERVICE
 from heliostat.plan.rayservice.observed import ACTIVE, PENDING
 from heliostat.plan.rayservice.reasons import Hold
 
@@ -38,37 +36,26 @@ _FIX = (
 _WAIT = "wait: Serve is at work; heliostat get rayservice/{service} -w shows how far it is"
 
 
-class ServiceScene(Struct, frozen=True):
-    """What was read around a RayService; ``scene`` is that of the cluster that gets ready, else of the active one."""
-
-    service: JsonObject
-    scene: Scene
-    silence: str = ""  # why Serve of that cluster did not answer; empty: it did, or was not asked
-
-
-def explain_service(seen: ServiceScene, settings: Settings) -> Explanation:
-    reviewed, metadata, scene = review(seen.service, settings), seen.service["metadata"], seen.scene
-    title = f"RayService {metadata.get('namespace', 'default')}/{metadata['name']}"
-    if reviewed.tree is None or not isinstance(reviewed.object, RayService):
-        problem = reviewed.refusal
-        sentence = Sentence("it is nothing that a RayService can be", str(problem), problem.fix if problem else "")
-        return Explanation(title=title, verdict="is refused", is_ready=False, sentences=(sentence,))
-    plan = plan_known(observe_known(reviewed.tree, scene.objects, scene.unread), settings, scene.now, reviewed.refusal)
-    status = seen.service.get("status") or {}
+def explain_service(scene: Scene, settings: Settings) -> Explanation:
+    situation = look_at(RAY_SERVICE, scene, settings)
+    if isinstance(situation, Explanation):
+        return situation
+    plan = RAY_SERVICE.plan(situation)
+    status = scene.tree.get("status") or {}
     waits = tell_waits(wait for wait in plan.waits if wait.reason not in _QUIET)
     is_ready = statuses.is_true(status, statuses.READY)
     is_whole = is_ready and not statuses.is_true(status, statuses.UPGRADE)
     has_work = any(not isinstance(action, WriteStatus) for action in plan.actions())
-    hindered = () if is_whole else (*_tell_cluster(scene, settings), *_tell_silence(seen))
+    hindered = () if is_whole else (*_tell_cluster(scene, settings), *_tell_silence(scene))
     return Explanation(
-        title=title,
+        title=scene.title,
         verdict=_verdict(status),
         is_ready=is_ready,
         sentences=join_unique(
             (
                 *tell_absence(scene.operator, has_work=has_work or not status),
                 *hindered,
-                *_tell_applications(metadata["name"], status),
+                *_tell_applications(scene.tree["metadata"]["name"], status),
                 *waits,
             )
         ),
@@ -93,16 +80,16 @@ def _verdict(status: JsonObject) -> str:
 def _tell_cluster(scene: Scene, settings: Settings) -> Iterator[Sentence]:
     """Until the applications run, whatever holds up the cluster holds up the service."""
     if scene.cluster:
-        explained = explain_cluster(scene, settings)
+        explained = explain_cluster(replace(scene, tree=scene.cluster), settings)
         if not explained.is_ready:
             yield from explained.sentences
 
 
-def _tell_silence(seen: ServiceScene) -> Iterator[Sentence]:
-    if seen.silence:
-        name = seen.scene.cluster["metadata"]["name"]
+def _tell_silence(scene: Scene) -> Iterator[Sentence]:
+    if scene.silence:
+        name = scene.cluster["metadata"]["name"]
         fix = f"read what the head says: heliostat logs raycluster/{name}; Serve is configured through its dashboard"
-        yield Sentence(f"the dashboard of {name} does not answer for Serve", seen.silence, fix)
+        yield Sentence(f"the dashboard of {name} does not answer for Serve", scene.silence, fix)
 
 
 def _tell_applications(service: str, status: JsonObject) -> Iterator[Sentence]:

@@ -8,7 +8,7 @@ from heliostat.desired.raycluster.model import DesiredCluster
 from heliostat.kube.objects import Key
 from heliostat.kube.plan import Action, Create, Delete, Effect, Patch, WriteStatus
 from heliostat.operator.hindrances import keep_words, list_hindrances
-from heliostat.plan.raycluster.remembered import Failure, Remembered
+from heliostat.plan.raycluster.situation import Failure, Remembered
 from heliostat.plan.raycluster.status_pacing import Pace
 from heliostat.runtime.errors import AmbiguousError, ConflictError, FencedError, ThrottledError
 from heliostat.runtime.outcome import Failure as FailedAction

@@ -1,13 +1,13 @@
-"""RayJobs on the loop: the view is put together from caches and from what Ray says, and ``plan_job`` decides.
+"""RayJobs on the loop: the view is put together from caches and from what Ray says. Nothing is decided here.
 
-Nothing is decided here. A job is looked at again when it or anything it controls changes, when the cluster that it
+A job is looked at again when it or anything it controls changes, when the cluster that it
 chose does, when Ray tells something new of it, and when a deadline of it is over.
 """
 
 from collections.abc import Iterable, Sequence
 
-import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from heliostat.api.rayjob import RayJob
 from heliostat.api.settings import Settings
@@ -16,26 +16,26 @@ from heliostat.kube import lookups
 from heliostat.kube.facts import Unknown
 from heliostat.kube.jsontree import JsonObject
 from heliostat.kube.objects import Key
-from heliostat.kube.plan import Plan, Wait
+from heliostat.kube.plan import Plan
 from heliostat.kube.pods import PodView
+from heliostat.operator.building import Building
 from heliostat.operator.kind_reconciler import KindReconciler
 from heliostat.operator.kinds import RAY_CLUSTERS, RAY_JOBS, WholeObject, kinds_around
 from heliostat.operator.labelled import label_ray_pods, view_ray_pods
 from heliostat.operator.ray_access import Place
 from heliostat.operator.ray_facts import RayFacts
 from heliostat.operator.rayjob.calls import JobCalls
-from heliostat.operator.rayjob.meaning import Meaning, refused_by_status, tree_of, with_metadata, work_out
 from heliostat.operator.rayjob.memory import Memory
+from heliostat.operator.rayjob.metrics import JobMetrics
 from heliostat.operator.rayjob.pods_gone import PodsGone
-from heliostat.operator.scope import Scoped, cache_dispensable, cache_needed
-from heliostat.operator.understanding import Understanding
-from heliostat.plan.because import Hold
-from heliostat.plan.draft import soonest
-from heliostat.plan.raycluster.status_pacing import UNKNOWN_POLL
-from heliostat.plan.rayjob.job import plan_job
+from heliostat.operator.scope import cache_dispensable, cache_needed
+from heliostat.operator.understanding import tree_of
+from heliostat.plan.kind import Meaning
+from heliostat.plan.rayjob.kind import RAY_JOB
 from heliostat.plan.rayjob.observed import ObservedJob, Remembered
 from heliostat.plan.rayjob.phases import Phase
 from heliostat.plan.rayjob.submission import fact_key, find_token_secret
+from heliostat.plan.situation import Situation
 from heliostat.runtime.caches import Caches
 from heliostat.runtime.reconciler import Source
 
@@ -53,28 +53,19 @@ class Asking(Struct, frozen=True):
     pods_gone: PodsGone
 
 
-class RayJobReconciler(KindReconciler[Meaning, Memory]):
+class RayJobReconciler(KindReconciler[ObservedJob, None, Remembered, Memory]):
     name = NAME
 
     def __init__(self, caches: Caches, settings: Settings, asking: Asking, namespaces: Sequence[str] = ()) -> None:
-        self._settings = settings
         self._asking = asking
         self._clusters = cache_needed(caches, RAY_CLUSTERS, namespaces)
         self._pods = label_ray_pods(caches, namespaces)
         kinds = kinds_around(settings)
         around = {kind: cache_dispensable(caches, kinds[kind], namespaces) for kind in _AROUND if kind in kinds}
-        super().__init__(
-            cache_needed(caches, RAY_JOBS, namespaces),
-            {lookups.RAY_CLUSTER: self._clusters, **around},
-            Understanding(lambda item: work_out(item, settings), with_metadata),
-            Memory(),
-        )
+        items = cache_needed(caches, RAY_JOBS, namespaces)
+        super().__init__(RAY_JOB, settings, items, {lookups.RAY_CLUSTER: self._clusters, **around}, Memory())
         asking.facts.listen(FACT, self.again.send)
         asking.pods_gone.listen(self.again.send)
-
-    @property
-    def jobs(self) -> Scoped[WholeObject]:
-        return self.items
 
     def more_sources(self) -> Iterable[Source]:
         return self._pods.sources(self.interests)
@@ -83,41 +74,37 @@ class RayJobReconciler(KindReconciler[Meaning, Memory]):
         self._asking.facts.forget(FACT, key)
         self._asking.pods_gone.forget(key)
 
-    def plan_item(self, key: Key, item: WholeObject, meaning: Meaning, now: float) -> Plan:
-        plan = self._plan(key, item, meaning, now)
+    def observe(self, key: Key, item: WholeObject, meaning: Meaning[None]) -> ObservedJob:
+        tree = tree_of(RAY_JOB, item)
+        observed = ObservedJob(
+            job=meaning.object,
+            tree=tree,
+            objects=self.objects_around(key, item.metadata.uid),
+            pods=self._pods_around(key, meaning.object, tree["status"]),
+        )
+        return self._ask(key, observed)
+
+    def remember(self, key: Key, _item: WholeObject, observed: ObservedJob, _meaning: Meaning[None]) -> Remembered:
+        is_asked = self._asking.facts.is_asked(fact_key(observed))
+        return Remembered(is_asked=is_asked, submit_failure=self.memory.refusal(key))
+
+    def begin(
+        self, key: Key, _item: WholeObject, _situation: Situation[ObservedJob, None, Remembered], plan: Plan
+    ) -> Plan:
         self.memory.begun(key, plan)
         return plan
 
-    def _plan(self, key: Key, item: WholeObject, meaning: Meaning, now: float) -> Plan:
-        status: JsonObject = msgspec.json.decode(item.status)
-        if meaning.job is None:
-            return Plan(waits=(Wait(Hold.REFUSED, str(meaning.refusal), "the spec is mended"),))
-        objects = self.objects_around(key, item.metadata.uid)
-        observed = ObservedJob(
-            job=meaning.job,
-            tree=tree_of(item, status),
-            objects=objects,
-            pods=self._pods_around(key, meaning.job, status),
-        )
-        observed, is_asked = self._ask(key, observed)
-        remembered = Remembered(is_asked=is_asked, submit_failure=self.memory.refusal(key))
-        refused = meaning.refusal or refused_by_status(meaning.job, status)
-        plan = plan_job(observed, self._settings, remembered, now, refusal=refused)
-        if objects.has_unknown or isinstance(observed.pods, Unknown):
-            return msgspec.structs.replace(plan, wake_after=soonest((plan.wake_after, UNKNOWN_POLL)))
-        return plan
-
-    def _ask(self, key: Key, observed: ObservedJob) -> tuple[ObservedJob, bool]:
+    def _ask(self, key: Key, observed: ObservedJob) -> ObservedJob:
         """With what Ray says of the job, while it is asked: as long as the job runs."""
         status, facts = observed.status, self._asking.facts
         address = str(status.get("dashboardURL") or "")
         is_leaving = bool(observed.job.metadata.deletion_timestamp)
         if status.get("jobDeploymentStatus") != Phase.RUNNING or not address or not observed.job_id or is_leaving:
             facts.forget(FACT, key)
-            return observed, False
+            return observed
         fact, place = fact_key(observed), Place(key.namespace, address, find_token_secret(observed))
         facts.watch(fact, key, self._asking.calls.question(place, observed.job_id), source=f"{key.namespace}/{address}")
-        return msgspec.structs.replace(observed, answer=facts.get(fact)), facts.is_asked(fact)
+        return replace(observed, answer=facts.get(fact))
 
     def _pods_around(self, key: Key, job: RayJob, status: JsonObject) -> tuple[PodView, ...] | Unknown:
         """Those of the job's cluster; only some phases decide by them, and only those hear of each change."""
@@ -132,3 +119,16 @@ class RayJobReconciler(KindReconciler[Meaning, Memory]):
             return pods
         since = self._clusters.in_namespace(key.namespace).revision
         return self._asking.pods_gone.find_doubt(key, name, since) or ()
+
+
+def add_controller(building: Building) -> None:
+    options = building.options
+    if not options.has_jobs:
+        return
+    calls = JobCalls(building.access)
+    calls.register(building.host.effects)
+    asking = Asking(building.facts, calls, PodsGone(building.facts, building.client))
+    jobs = RayJobReconciler(building.host.caches, options.settings, asking, options.namespaces)
+    building.host.add(jobs, after=jobs.after)
+    if options.has_kuberay_metrics:
+        JobMetrics(building.registry, jobs.items, building.clocks.now)

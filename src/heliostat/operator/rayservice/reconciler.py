@@ -1,38 +1,38 @@
-"""RayServices on the loop: the view is put together from caches and from what Serve says, ``plan_service`` decides.
+"""RayServices on the loop: the view is put together from caches and from what Serve says. Nothing is decided here.
 
-Nothing is decided here. A service is looked at again when it or anything it controls changes, when Pods of its
+A service is looked at again when it or anything it controls changes, when Pods of its
 clusters or the endpoints of its serve Service do, when Serve or a proxy tells something new, and when a time is over.
 """
 
 from collections.abc import Iterable, Sequence
 
-import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from heliostat.api.settings import Settings
 from heliostat.desired.rayservice.names import service_serve_service_name
 from heliostat.kube import lookups
 from heliostat.kube.facts import Unknown
 from heliostat.kube.objects import Key
-from heliostat.kube.plan import Plan, Wait
+from heliostat.kube.plan import Plan
 from heliostat.kube.pods import PodView
+from heliostat.operator.building import Building
 from heliostat.operator.kind_reconciler import KindReconciler
 from heliostat.operator.kinds import RAY_CLUSTERS, RAY_SERVICES, SERVE_SLICES, WholeObject, kinds_around
 from heliostat.operator.labelled import Labelled, label_ray_pods, view_ray_pods
 from heliostat.operator.ray_facts import Question, RayFacts
 from heliostat.operator.rayservice.calls import ServeCalls
-from heliostat.operator.rayservice.meaning import Meaning, tree_of, with_metadata, work_out
 from heliostat.operator.rayservice.memory import Memory
-from heliostat.operator.scope import Scoped, cache_dispensable, cache_needed
-from heliostat.operator.understanding import Understanding
-from heliostat.plan.because import Hold
-from heliostat.plan.draft import soonest
-from heliostat.plan.raycluster.status_pacing import UNKNOWN_POLL
+from heliostat.operator.rayservice.metrics import ServiceMetrics
+from heliostat.operator.scope import cache_dispensable, cache_needed
+from heliostat.operator.understanding import tree_of
+from heliostat.plan.kind import Meaning
 from heliostat.plan.rayservice.answers import APPLICATIONS, PROXY, AskProxy, AskServe, applications_key, proxy_key
 from heliostat.plan.rayservice.endpoints import SERVICE_OF_SLICE, count_ready
-from heliostat.plan.rayservice.observed import ObservedService
+from heliostat.plan.rayservice.kind import RAY_SERVICE
+from heliostat.plan.rayservice.observed import ObservedService, Remembered
 from heliostat.plan.rayservice.questions import list_questions
-from heliostat.plan.rayservice.service import plan_service
+from heliostat.plan.situation import Situation
 from heliostat.runtime.caches import Caches
 from heliostat.runtime.reconciler import Source
 
@@ -46,27 +46,20 @@ class Asking(Struct, frozen=True):
     calls: ServeCalls
 
 
-class RayServiceReconciler(KindReconciler[Meaning, Memory]):
+class RayServiceReconciler(KindReconciler[ObservedService, None, Remembered, Memory]):
     name = NAME
 
     def __init__(self, caches: Caches, settings: Settings, asking: Asking, namespaces: Sequence[str] = ()) -> None:
-        self._settings = settings
         self._asking = asking
         self._pods = label_ray_pods(caches, namespaces)
         self._slices = Labelled(cache_dispensable(caches, SERVE_SLICES, namespaces), SERVICE_OF_SLICE)
-        services = cache_dispensable(caches, kinds_around(settings)[lookups.SERVICE], namespaces)
-        super().__init__(
-            cache_needed(caches, RAY_SERVICES, namespaces),
-            {lookups.RAY_CLUSTER: cache_needed(caches, RAY_CLUSTERS, namespaces), lookups.SERVICE: services},
-            Understanding(lambda item: work_out(item, settings), with_metadata),
-            Memory(),
-        )
+        around = {
+            lookups.RAY_CLUSTER: cache_needed(caches, RAY_CLUSTERS, namespaces),
+            lookups.SERVICE: cache_dispensable(caches, kinds_around(settings)[lookups.SERVICE], namespaces),
+        }
+        super().__init__(RAY_SERVICE, settings, cache_needed(caches, RAY_SERVICES, namespaces), around, Memory())
         for kind in (APPLICATIONS, PROXY):
             asking.facts.listen(kind, self.again.send)
-
-    @property
-    def services(self) -> Scoped[WholeObject]:
-        return self.items
 
     def more_sources(self) -> Iterable[Source]:
         return [*self._pods.sources(self.interests), *self._slices.sources(self.interests)]
@@ -75,34 +68,29 @@ class RayServiceReconciler(KindReconciler[Meaning, Memory]):
         for kind in (APPLICATIONS, PROXY):
             self._asking.facts.forget(kind, key)
 
-    def plan_item(self, key: Key, item: WholeObject, meaning: Meaning, now: float) -> Plan:
-        plan = self._plan(key, item, meaning, now)
-        self.memory.begun(key, plan, now)
-        return plan
-
-    def _plan(self, key: Key, item: WholeObject, meaning: Meaning, now: float) -> Plan:
-        if meaning.service is None:
-            return Plan(waits=(Wait(Hold.REFUSED, str(meaning.refusal), "the spec is mended"),))
-        objects = self.objects_around(key, item.metadata.uid)
+    def observe(self, key: Key, item: WholeObject, meaning: Meaning[None]) -> ObservedService:
         observed = ObservedService(
-            service=meaning.service,
-            tree=tree_of(item),
-            objects=objects,
-            endpoints=self._count_endpoints(key, service_serve_service_name(meaning.service)),
+            service=meaning.object,
+            tree=tree_of(RAY_SERVICE, item),
+            objects=self.objects_around(key, item.metadata.uid),
+            endpoints=self._count_endpoints(key, service_serve_service_name(meaning.object)),
         )
         names = {observed.active_name, observed.pending_name} - {""}
-        observed = msgspec.structs.replace(observed, pods={name: self._pods_around(key, name) for name in names})
-        observed = self._ask(key, observed)
-        remembered = self.memory.remembered(key)
-        plan = plan_service(observed, self._settings, remembered, now, refusal=meaning.refusal)
-        if objects.has_unknown or isinstance(observed.endpoints, Unknown):
-            return msgspec.structs.replace(plan, wake_after=soonest((plan.wake_after, UNKNOWN_POLL)))
+        return self._ask(key, replace(observed, pods={name: self._pods_around(key, name) for name in names}))
+
+    def remember(self, key: Key, _item: WholeObject, _observed: ObservedService, _meaning: Meaning[None]) -> Remembered:
+        return self.memory.remembered(key)
+
+    def begin(
+        self, key: Key, _item: WholeObject, situation: Situation[ObservedService, None, Remembered], plan: Plan
+    ) -> Plan:
+        self.memory.begun(key, plan, situation.now)
         return plan
 
     def _ask(self, key: Key, observed: ObservedService) -> ObservedService:
         """With what Serve and its proxies say, as far as they are asked."""
         facts, calls, uid = self._asking.facts, self._asking.calls, observed.service.metadata.uid
-        asked = list_questions(observed, self._settings)
+        asked = list_questions(observed, self.settings)
         serve = {applications_key(uid, each.cluster): each for each in asked if isinstance(each, AskServe)}
         proxies = {proxy_key(uid, each.uid): each for each in asked if isinstance(each, AskProxy)}
         space = key.namespace
@@ -116,7 +104,7 @@ class RayServiceReconciler(KindReconciler[Meaning, Memory]):
             key,
             (Question(fact, calls.ask_proxy(space, each), f"{each.ip}:{each.port}") for fact, each in proxies.items()),
         )
-        return msgspec.structs.replace(
+        return replace(
             observed,
             serve={each.cluster: facts.get(fact) for fact, each in serve.items()},
             proxies={each.uid: facts.get(fact) for fact, each in proxies.items()},
@@ -128,3 +116,16 @@ class RayServiceReconciler(KindReconciler[Meaning, Memory]):
     def _count_endpoints(self, key: Key, name: str) -> int | Unknown:
         slices = self._slices.asked(self.interests, key, Key(key.namespace, name))
         return slices if isinstance(slices, Unknown) else count_ready(each.endpoints or () for each in slices)
+
+
+def add_controller(building: Building) -> None:
+    options = building.options
+    if not options.has_services:
+        return
+    calls = ServeCalls(building.access)
+    calls.register(building.host.effects)
+    asking = Asking(building.facts, calls)
+    services = RayServiceReconciler(building.host.caches, options.settings, asking, options.namespaces)
+    building.host.add(services, after=services.after)
+    if options.has_kuberay_metrics:
+        ServiceMetrics(building.registry, services.items)

@@ -13,8 +13,8 @@ from heliostat.plan.because import Because, Hold
 from heliostat.plan.draft import Part
 from heliostat.plan.raycluster.pod_context import delete_pod
 from heliostat.plan.raycluster.pod_health import group_of, node_type
-from heliostat.plan.raycluster.remembered import Remembered
 from heliostat.plan.raycluster.reports import report_removed_group
+from heliostat.plan.raycluster.situation import Remembered
 
 
 def plan_removed_groups(pods: tuple[PodView, ...], desired: DesiredCluster, remembered: Remembered) -> Part:

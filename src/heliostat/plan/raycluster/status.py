@@ -25,8 +25,8 @@ from heliostat.plan.because import Because
 from heliostat.plan.own_conditions import show_own
 from heliostat.plan.raycluster.observed import ObservedCluster
 from heliostat.plan.raycluster.pod_health import HEAD_PATIENCE, WORKER_PATIENCE, Presence, node_type, presence_of
-from heliostat.plan.raycluster.remembered import Remembered
 from heliostat.plan.raycluster.singletons import head_services
+from heliostat.plan.raycluster.situation import Remembered
 from heliostat.plan.raycluster.status_conditions import Situation, are_all_running, next_conditions
 
 READY, SUSPENDED = "ready", "suspended"

@@ -20,7 +20,7 @@ from heliostat.kube.conditions import (
     set_condition,
 )
 from heliostat.kube.pods import PodView, is_running, ready_condition
-from heliostat.plan.raycluster.remembered import Failure
+from heliostat.plan.raycluster.situation import Failure
 from heliostat.plan.raycluster.suspend import SUSPENDED, SUSPENDING, next_suspend_conditions, suspend_status
 
 REPLICA_FAILURE = "ReplicaFailure"

@@ -11,10 +11,7 @@ from msgspec import Struct, structs
 from heliostat.api.markers import JsonObject
 from heliostat.kube.plan import Plan
 from heliostat.plan.draft import soonest
-from heliostat.plan.raycluster.cluster import plan_cluster
-from heliostat.plan.raycluster.situation import Situation
 
-UNKNOWN_POLL = 5.0  # seconds until a view that is not complete is looked at again
 HOLD_SECONDS = 2.0  # as long as KubeRay lets pass between a status write and its next look
 
 AWAITED = ("state", "reason")
@@ -25,14 +22,6 @@ class Pace(Struct, frozen=True):
 
     plan: Plan
     held_until: float | None = None
-
-
-def decide_cluster(situation: Situation) -> Pace:
-    """The plan that is carried out, as it stands: whoever executes it changes nothing about it."""
-    plan, observed = plan_cluster(situation), situation.observed
-    if observed.has_unknown:
-        plan = structs.replace(plan, wake_after=soonest((plan.wake_after, UNKNOWN_POLL)))
-    return pace_status(plan, observed.status, situation.remembered.held_until, situation.now)
 
 
 def pace_status(plan: Plan, shown: JsonObject, held_until: float | None, now: float) -> Pace:

@@ -37,6 +37,10 @@ class ObservedCron(Struct, frozen=True, kw_only=True):
     policy: CronPolicy = CronPolicy()
 
     @property
+    def has_unknown(self) -> bool:
+        return self.objects.has_unknown
+
+    @property
     def status(self) -> JsonObject:
         return self.tree.get("status") or {}
 

@@ -39,6 +39,10 @@ class ObservedJob(Struct, frozen=True, kw_only=True):
         return "RayJob"
 
     @property
+    def has_unknown(self) -> bool:
+        return self.objects.has_unknown or isinstance(self.pods, Unknown)
+
+    @property
     def status(self) -> JsonObject:
         return self.tree.get("status") or {}
 

@@ -61,6 +61,10 @@ class ObservedService(Struct, frozen=True, kw_only=True):
         return "RayService"
 
     @property
+    def has_unknown(self) -> bool:
+        return self.objects.has_unknown or isinstance(self.endpoints, Unknown)
+
+    @property
     def status(self) -> JsonObject:
         return self.tree.get("status") or {}
 

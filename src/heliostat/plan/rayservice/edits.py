@@ -1,43 +1,23 @@
-"""What would happen to a RayService, from what somebody has read of the cluster: for ``plan`` and ``explain``.
+"""What an edit of a RayService will be, said before it is applied: nothing, a change in place, or another cluster.
 
-Nobody asks Serve here: what it runs is unknown, and so are the endpoints, unless they were read. The notes say before
-the edit what it will be: nothing, a change in place, or another cluster, and which field decides.
+The field that decides is named.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
-from msgspec.structs import replace
 
 from heliostat.api.markers import JsonObject
 from heliostat.api.raycluster import RayClusterSpec
 from heliostat.api.settings import Settings
 from heliostat.desired.raycluster.spec_hash import Projection, project_spec
 from heliostat.kube.facts import Unknown
-from heliostat.kube.lookups import KindName, ListedObjects
-from heliostat.kube.plan import Plan
-from heliostat.kube.problems import Problem
 from heliostat.plan.rayservice.clusters import Verdict, decide_clusters, look_at_clusters
-from heliostat.plan.rayservice.observed import ObservedService, Remembered, observe_service
-from heliostat.plan.rayservice.reasons import Hold
-from heliostat.plan.rayservice.service import plan_service
+from heliostat.plan.rayservice.observed import ObservedService
 
 _MOST_FIELDS = 5
 _CONFIG = "spec.rayClusterConfig"
-
-
-def observe_known(tree: JsonObject, objects: tuple[JsonObject, ...], unread: Mapping[KindName, str]) -> ObservedService:
-    observed = observe_service(tree, objects)
-    kinds = observed.objects.kinds if isinstance(observed.objects, ListedObjects) else {}
-    hidden = {kind: Unknown(why) for kind, why in unread.items()}
-    return replace(observed, objects=ListedObjects({**kinds, **hidden}), endpoints=Unknown("nobody has read them"))
-
-
-def plan_known(observed: ObservedService, settings: Settings, now: float, refusal: Problem | None) -> Plan:
-    """Without a word about Serve's silence: nobody has asked it."""
-    plan = plan_service(observed, settings, Remembered(), now, refusal=refusal)
-    return replace(plan, waits=tuple(wait for wait in plan.waits if wait.reason != Hold.SERVE_SILENT))
 
 
 def tell_edit(observed: ObservedService, live: JsonObject | None, settings: Settings) -> Iterator[str]:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heliostat.operator.kinds import RAY_CLUSTERS, WholeObject
-from heliostat.operator.kuberay_metrics import ClusterMetrics
+from heliostat.operator.raycluster.metrics import ClusterMetrics
 from heliostat.runtime.cache import Cache, CacheWriter
 from heliostat.runtime.metrics import Registry
 from runtime.exposition import parse, samples

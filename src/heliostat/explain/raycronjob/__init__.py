@@ -1,0 +1,3 @@
+from heliostat.explain.raycronjob.cron import explain_cron as explain
+
+__all__ = ["explain"]
