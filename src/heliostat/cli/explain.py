@@ -20,7 +20,7 @@ from heliostat.explain.objects import explain_object
 from heliostat.explain.scene import explain
 from heliostat.kube.documents import Document
 from heliostat.plan.kinds import KINDS
-from heliostat.plan.raycluster.observed import ObservationError
+from heliostat.plan.observing import ObservationError
 
 
 def run(arguments: list[str]) -> int:

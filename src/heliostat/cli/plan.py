@@ -24,7 +24,7 @@ from heliostat.kube.titles import text_in_metadata, title_of
 from heliostat.plan.against import Planned, plan_document
 from heliostat.plan.because import Hold
 from heliostat.plan.kind import Surroundings
-from heliostat.plan.raycluster.observed import ObservationError
+from heliostat.plan.observing import ObservationError
 from heliostat.plan.table import describe_random, format_plan
 
 _DEFAULT = "default"

@@ -47,9 +47,9 @@ def plan_document(
         return Planned(document, reviewed.problems, None)
     kind = KINDS[reviewed.object.kind]
     own = kind_name(kind.resource.api_version, kind.resource.kind)
+    situation = kind.situate_reviewed(reviewed, there, live, settings, now)
     if live is None and own in there.unread:
         return Planned(document, reviewed.problems, _plan_unknown(reviewed.object, there.unread[own]))
-    situation = kind.situate_reviewed(reviewed, there, live, settings, now)
     return Planned(document, reviewed.problems, kind.plan(situation), tuple(kind.tell(situation, live)))
 
 

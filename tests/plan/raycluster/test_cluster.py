@@ -8,8 +8,9 @@ from heliostat.api.settings import Settings
 from heliostat.kube.facts import UNKNOWN, Unknown
 from heliostat.kube.lookups import ListedObjects
 from heliostat.kube.plan import WriteStatus
+from heliostat.plan.observing import ObservationError
 from heliostat.plan.raycluster.cluster import plan_cluster
-from heliostat.plan.raycluster.observed import ObservationError, ObservedCluster, observe_objects
+from heliostat.plan.raycluster.observed import ObservedCluster, observe_objects
 from heliostat.plan.raycluster.situation import Failure, Remembered, Situation
 from plan.worlds import (
     Tree,

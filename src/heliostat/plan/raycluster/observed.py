@@ -6,20 +6,17 @@ found by kind and name; whether one is ours is told by its controller's UID, nev
 
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from typing import Any
 
-import msgspec
 from msgspec import Struct
 
-from heliostat.api.documents import read_object
-from heliostat.api.kinds import KINDS as RAY_KINDS
 from heliostat.api.markers import JsonObject
 from heliostat.api.raycluster import RayCluster
 from heliostat.desired import labels
 from heliostat.kube.facts import Unknown
 from heliostat.kube.lookups import KINDS, Found, KindName, ListedObjects, Objects, kind_name
 from heliostat.kube.owners import is_controlled_by
-from heliostat.kube.pods import PodError, PodView, view_pod
+from heliostat.kube.pods import PodView
+from heliostat.plan.observing import read_typed, see_pod, take_in
 
 
 class ObservedCluster(Struct, frozen=True, kw_only=True, dict=True):
@@ -63,39 +60,14 @@ class ObservedCluster(Struct, frozen=True, kw_only=True, dict=True):
         return tuple(sorted(own, key=lambda pod: pod.name))
 
 
-class ObservationError(ValueError):
-    """An object of the view that is not shaped like one; the text names it and the field."""
-
-
-class _Metadata(Struct, rename="camel"):
-    name: str = ""
-    namespace: str | None = None
-    uid: str = ""
-    resource_version: str = ""
-    labels: dict[str, str] | None = None
-    annotations: dict[str, str] | None = None
-    finalizers: list[str] | None = None
-    owner_references: list[dict[str, Any]] | None = None
-
-
-class _Object(Struct, rename="camel"):
-    """The shape that lookups rely on; the rest of an object stays as it is."""
-
-    api_version: str
-    kind: str
-    metadata: _Metadata
-    spec: dict[str, Any] | None = None
-    status: dict[str, Any] | None = None
-
-
 def observe_objects(cluster_tree: JsonObject, objects: Iterable[JsonObject]) -> ObservedCluster:
     """The view that a complete list of objects gives: what is not in the list is not there.
 
     Objects of other namespaces are left out; one without a namespace counts as in the cluster's. An object that is not
     shaped like one raises ``ObservationError``.
     """
-    cluster = _read_cluster(cluster_tree)
-    around = [tree for tree in map(_take_in, objects) if _is_near(tree, cluster.metadata.namespace)]
+    cluster = read_typed(cluster_tree, RayCluster)
+    around = [tree for tree in map(take_in, objects) if _is_near(tree, cluster.metadata.namespace)]
     kinds: dict[KindName, list[JsonObject]] = {kind: [] for kind in KINDS}
     for tree in around:
         kind = kind_name(tree["apiVersion"], tree["kind"])
@@ -107,28 +79,6 @@ def observe_objects(cluster_tree: JsonObject, objects: Iterable[JsonObject]) -> 
         pods=tuple(_view_pods(around, cluster)),
         objects=ListedObjects({kind: tuple(sorted(found, key=_name)) for kind, found in kinds.items()}),
     )
-
-
-def _read_cluster(tree: JsonObject) -> RayCluster:
-    """A spec that was left out reads as Go reads it."""
-    found = read_object(tree, RAY_KINDS["RayCluster"])
-    if not isinstance(found, RayCluster):
-        raise ObservationError(f"{_title(tree)} is not a RayCluster")
-    return found
-
-
-def _take_in(tree: JsonObject) -> JsonObject:
-    try:
-        msgspec.convert(tree, _Object)
-    except msgspec.ValidationError as error:
-        raise ObservationError(f"{_title(tree)} is not a Kubernetes object: {error}") from None
-    return tree
-
-
-def _title(tree: Any) -> str:
-    metadata = tree.get("metadata") if isinstance(tree, dict) else None
-    name = metadata.get("name", "") if isinstance(metadata, dict) else ""
-    return f"{tree.get('kind', 'an entry') if isinstance(tree, dict) else 'an entry'} {name}".rstrip()
 
 
 def _is_near(tree: JsonObject, namespace: str) -> bool:
@@ -145,10 +95,7 @@ def _view_pods(trees: list[JsonObject], cluster: RayCluster) -> Iterator[PodView
     for tree in trees:
         is_pod = kind_name(tree["apiVersion"], tree["kind"]) == "Pod"
         if is_pod and (tree["metadata"].get("labels") or {}).get(labels.CLUSTER) == cluster.metadata.name:
-            try:
-                yield view_pod(_place(tree, cluster.metadata.namespace))
-            except PodError as error:
-                raise ObservationError(f"{_title(tree)} is {error}") from None
+            yield see_pod(_place(tree, cluster.metadata.namespace))
 
 
 def _name(tree: JsonObject) -> str:

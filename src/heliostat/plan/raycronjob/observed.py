@@ -6,7 +6,6 @@ Schedule, zone and policy are worked out of the spec by whoever makes the view, 
 from collections.abc import Iterable
 from datetime import tzinfo
 
-import msgspec
 from msgspec import Struct
 
 from heliostat.api.cron_policy import CronPolicy, read_policy
@@ -19,6 +18,7 @@ from heliostat.kube.facts import Unknown
 from heliostat.kube.lookups import RAY_JOB, Found, ListedObjects, Objects, kind_name
 from heliostat.kube.owners import is_controlled_by
 from heliostat.plan.moments import moment_of
+from heliostat.plan.observing import read_typed, take_in
 from heliostat.plan.rayjob.phases import TERMINAL
 
 
@@ -88,8 +88,8 @@ def read_timetable(cron: RayCronJob) -> Timetable | None:
 
 def observe_cron(tree: JsonObject, objects: Iterable[JsonObject]) -> ObservedCron:
     """The view that a complete list of objects gives: what is not in the list is not there."""
-    cron = msgspec.convert(tree, RayCronJob)
-    jobs = [each for each in objects if kind_name(each["apiVersion"], each["kind"]) == RAY_JOB]
+    cron = read_typed(tree, RayCronJob)
+    jobs = [each for each in map(take_in, objects) if kind_name(each["apiVersion"], each["kind"]) == RAY_JOB]
     namespace = cron.metadata.namespace
     here = tuple(job for job in jobs if (job["metadata"].get("namespace") or namespace) == namespace)
     return ObservedCron(

@@ -6,7 +6,6 @@ spec.clusterSelector chose is somebody else's, and nothing in this folder can de
 
 from collections.abc import Iterable
 
-import msgspec
 from msgspec import Struct
 
 from heliostat.api.markers import JsonObject
@@ -16,7 +15,8 @@ from heliostat.desired.rayjob.names import submitter_job_name
 from heliostat.kube.facts import Unknown
 from heliostat.kube.lookups import JOB, KINDS, RAY_CLUSTER, SERVICE, Found, KindName, ListedObjects, Objects, kind_name
 from heliostat.kube.owners import is_controlled_by
-from heliostat.kube.pods import PodView, view_pod
+from heliostat.kube.pods import PodView
+from heliostat.plan.observing import read_typed, see_pod, take_in
 from heliostat.plan.rayjob.answers import Answer
 
 
@@ -80,16 +80,16 @@ class ObservedJob(Struct, frozen=True, kw_only=True):
 
 def observe_job(tree: JsonObject, objects: Iterable[JsonObject], answer: Answer | None = None) -> ObservedJob:
     """The view that a complete list of objects gives: what is not in the list is not there."""
-    job = msgspec.convert(tree, RayJob)
+    job = read_typed(tree, RayJob)
     cluster = str((tree.get("status") or {}).get("rayClusterName") or "")
     kinds: dict[KindName, list[JsonObject]] = {kind: [] for kind in (*KINDS, RAY_CLUSTER)}
     pods: list[PodView] = []
-    for each in objects:
+    for each in map(take_in, objects):
         metadata, kind = each["metadata"], kind_name(each["apiVersion"], each["kind"])
         if (metadata.get("namespace") or job.metadata.namespace) != job.metadata.namespace:
             continue
         if kind == "Pod" and cluster and (metadata.get("labels") or {}).get(labels.CLUSTER) == cluster:
-            pods.append(view_pod(each))
+            pods.append(see_pod(each))
         elif kind in kinds:
             kinds[kind].append(each)
     listed = ListedObjects({kind: tuple(found) for kind, found in kinds.items()})

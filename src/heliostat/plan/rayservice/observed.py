@@ -5,7 +5,6 @@
 
 from collections.abc import Iterable
 
-import msgspec
 from msgspec import Struct
 
 from heliostat.api.markers import JsonObject
@@ -25,7 +24,8 @@ from heliostat.kube.lookups import (
     kind_name,
 )
 from heliostat.kube.owners import is_controlled_by
-from heliostat.kube.pods import PodView, is_terminating, view_pod
+from heliostat.kube.pods import PodView, is_terminating
+from heliostat.plan.observing import label_of, read_typed, see_pod, take_in
 from heliostat.plan.rayservice.answers import ServeInfo
 from heliostat.plan.rayservice.endpoints import SERVICE_OF_SLICE, count_ready
 
@@ -125,20 +125,20 @@ def observe_service(
     proxies: dict[str, Fact[bool] | Unknown] | None = None,
 ) -> ObservedService:
     """The view that a complete list of objects gives: what is not in the list is not there."""
-    service = msgspec.convert(tree, RayService)
+    service = read_typed(tree, RayService)
     namespace = service.metadata.namespace
-    here = [each for each in objects if (each["metadata"].get("namespace") or namespace) == namespace]
+    here = [each for each in map(take_in, objects) if (each["metadata"].get("namespace") or namespace) == namespace]
     kinds: dict[KindName, list[JsonObject]] = {kind: [] for kind in (*KINDS, RAY_CLUSTER, ENDPOINT_SLICE)}
     pods: dict[str, list[PodView]] = {}
     for each in here:
         kind = kind_name(each["apiVersion"], each["kind"])
         if kind == "Pod":
-            pods.setdefault((each["metadata"].get("labels") or {}).get(labels.CLUSTER, ""), []).append(view_pod(each))
+            pods.setdefault(label_of(each, labels.CLUSTER), []).append(see_pod(each))
         elif kind in kinds:
             kinds[kind].append(each)
     listed = ListedObjects({kind: tuple(found) for kind, found in kinds.items()})
     name = service_serve_service_name(service)
-    slices = [each for each in kinds[ENDPOINT_SLICE] if each["metadata"]["labels"].get(SERVICE_OF_SLICE) == name]
+    slices = [each for each in kinds[ENDPOINT_SLICE] if label_of(each, SERVICE_OF_SLICE) == name]
     return ObservedService(
         service=service,
         tree=tree,
