@@ -8,8 +8,8 @@ from contextlib import aclosing
 import pytest
 
 from heliostat.embedded.access.users import User
+from heliostat.embedded.http1.heads import NoHttpError
 from heliostat.embedded.node.probing.http_exchange import (
-    NoHttpError,
     build_own_root,
     build_request,
     build_target,

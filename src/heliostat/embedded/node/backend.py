@@ -10,12 +10,13 @@ import socket
 import ssl
 import time
 
+from heliostat.embedded.http1.heads import NoHttpError
 from heliostat.embedded.node.commands import attach_to, run_command
 from heliostat.embedded.node.isolating.sandbox import Sandbox
 from heliostat.embedded.node.logs.log_files import LogChunks, LogFiles
 from heliostat.embedded.node.logs.log_lines import LogWriter, build_wanted
 from heliostat.embedded.node.network.pod_network import PodNetwork
-from heliostat.embedded.node.probing.http_exchange import NoHttpError, build_own_root, exchange
+from heliostat.embedded.node.probing.http_exchange import build_own_root, exchange
 from heliostat.embedded.node.shim.journal import Run
 from heliostat.embedded.node.usage import UsageMeter, build_summary
 from heliostat.embedded.node.workbench import Workbench

@@ -9,8 +9,16 @@ from collections.abc import AsyncGenerator, Mapping
 from typing import Self
 from urllib.parse import quote, urlencode, urlsplit, urlunsplit
 
-from msgspec import Struct
-
+from heliostat.embedded.http1.bodies import NoBody, response_body
+from heliostat.embedded.http1.heads import (
+    SWITCHED,
+    NoHttpError,
+    ResponseHead,
+    asks_for_upgrade,
+    passed_on,
+)
+from heliostat.embedded.http1.heads import build_request as build_head
+from heliostat.embedded.http1.streams import read_answer, read_content
 from heliostat.embedded.node.probing.http_uploads import BodySending
 from heliostat.embedded.server.messages import (
     Answer,
@@ -25,28 +33,9 @@ from heliostat.embedded.server.messages import (
 from heliostat.embedded.server.nodes.node_backend import Proxied
 
 _CHUNK = 64 * 1024
-_LONGEST_LINE = 64 * 1024
-_MOST_HEADERS = 500
-_SWITCHED = 101
-_WITHOUT_BODY = frozenset((204, 304))
 _WITH_BODY = frozenset(("POST", "PUT", "PATCH"))
-_OF_ONE_CONNECTION = frozenset(
-    ("connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade")
-)
-_NOT_SENT = _OF_ONE_CONNECTION | {"authorization", "content-length", "host", "expect"}
-_NOT_PASSED_BACK = _OF_ONE_CONNECTION | {"content-length", "content-type"}
-
-
-class NoHttpError(Exception):
-    """What came back is not HTTP; the text says what is wrong with it."""
-
-
-class Head(Struct, frozen=True):
-    status: int
-    headers: tuple[tuple[str, str], ...]
-
-    def get(self, name: str) -> str:
-        return next((value for key, value in self.headers if key.lower() == name), "")
+_NOT_SENT = frozenset(("authorization", "content-length", "host", "expect"))
+_NOT_PASSED_BACK = frozenset(("content-length", "content-type"))
 
 
 async def exchange(
@@ -57,34 +46,34 @@ async def exchange(
     await writer.drain()
     sending = BodySending(request.upload, writer)
     try:
-        head = await _read_head(reader)
+        head, begun = await read_answer(reader)
     except BaseException:
         sending.stop()
         sending.raise_refusal()
         raise
-    if head.status == _SWITCHED:
-        switched = _Switched(reader, writer)
+    if head.status == SWITCHED:
+        switched = _Switched(reader, writer, begun)
         headers = (("Connection", "Upgrade"), ("Upgrade", head.get("upgrade")), *_passed_back(head, proxied, request))
         return Upgrade(converse=switched.converse, headers=headers)
     content_type, headers = head.get("content-type"), _passed_back(head, proxied, request)
-    if request.method == "HEAD" or head.status in _WITHOUT_BODY:
+    body = response_body(head, request.method)
+    if isinstance(body, NoBody):
         sending.stop()
         writer.close()
         return Response(head.status, b"", content_type, headers=headers)
-    return Stream(_Body(_read_body(reader, head), writer, sending), head.status, content_type, headers)
+    return Stream(_Body(read_content(reader, body, begun), writer, sending), head.status, content_type, headers)
 
 
 def build_request(proxied: Proxied, request: Request) -> bytes:
     """With its body, unless that is uploaded."""
-    headers = {name: value for name, value in request.headers.items() if name not in _NOT_SENT}
+    headers = dict(passed_on(tuple(request.headers.items()), _NOT_SENT))
     headers |= {"host": f"{proxied.address}:{proxied.port}"} | _connection_headers(request.headers)
     headers |= {"x-forwarded-uri": quote(request.path), "x-forwarded-proto": "https"}
     if "host" in request.headers:
         headers["x-forwarded-host"] = request.headers["host"]
     headers |= _body_headers(request)
-    lines = [f"{request.method} {build_target(proxied, request)} HTTP/1.1"]
-    lines += [f"{name}: {value}" for name, value in headers.items()]
-    return "\r\n".join((*lines, "", "")).encode() + request.body
+    target = build_target(proxied, request)
+    return build_head(request.method, target, tuple(headers.items()), "utf-8") + request.body
 
 
 def _body_headers(request: Request) -> dict[str, str]:
@@ -113,16 +102,15 @@ def _url(path: str, request: Request) -> str:
 
 
 def _connection_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    if "upgrade" in headers.get("connection", "").lower():
+    if asks_for_upgrade((("connection", headers.get("connection", "")),)):
         return {"connection": "Upgrade", "upgrade": headers.get("upgrade", "")}
     return {"connection": "close"}
 
 
-def _passed_back(head: Head, proxied: Proxied, request: Request) -> tuple[tuple[str, str], ...]:
+def _passed_back(head: ResponseHead, proxied: Proxied, request: Request) -> tuple[tuple[str, str], ...]:
     return tuple(
         (name, lead_back(value, proxied, request) if name.lower() == "location" else value)
-        for name, value in head.headers
-        if name.lower() not in _NOT_PASSED_BACK
+        for name, value in passed_on(head.headers, _NOT_PASSED_BACK)
     )
 
 
@@ -134,68 +122,6 @@ def lead_back(location: str, proxied: Proxied, request: Request) -> str:
         return location
     prefix = request.path.rstrip("/").removesuffix(proxied.path.strip("/")).rstrip("/")
     return urlunsplit(("", "", prefix + url.path, url.query, url.fragment))
-
-
-async def _read_head(reader: asyncio.StreamReader) -> Head:
-    while True:
-        status = _read_status(await _read_line(reader))
-        headers: list[tuple[str, str]] = []
-        while line := await _read_line(reader):
-            name, colon, value = line.partition(":")
-            if not colon or len(headers) >= _MOST_HEADERS:
-                raise NoHttpError(f"a header that is none: {line[:100]!r}")
-            headers.append((name.strip(), value.strip()))
-        if status == _SWITCHED or status >= 200:  # others only announce the answer
-            return Head(status, tuple(headers))
-
-
-def _read_status(line: str) -> int:
-    version, _, rest = line.partition(" ")
-    code = rest[:3]
-    if not version.startswith("HTTP/1.") or not (code.isascii() and code.isdecimal() and len(code) == 3):
-        raise NoHttpError(f"malformed HTTP response {line[:100]!r}")
-    return int(code)
-
-
-async def _read_line(reader: asyncio.StreamReader) -> str:
-    try:
-        return (await reader.readuntil(b"\n")).decode("latin-1").rstrip("\r\n")
-    except asyncio.IncompleteReadError as error:
-        raise NoHttpError("EOF" if not error.partial else "unexpected EOF") from None
-    except asyncio.LimitOverrunError:
-        raise NoHttpError(f"a line of more than {_LONGEST_LINE} bytes") from None
-
-
-async def _read_body(reader: asyncio.StreamReader, head: Head) -> AsyncGenerator[bytes, None]:
-    if "chunked" in head.get("transfer-encoding").lower():
-        while size := _read_size(await _read_line(reader)):
-            async for piece in _read_exactly(reader, size):
-                yield piece
-            await _read_line(reader)
-        return
-    length = head.get("content-length")
-    if length.isascii() and length.isdecimal():
-        async for piece in _read_exactly(reader, int(length)):
-            yield piece
-        return
-    while piece := await reader.read(_CHUNK):
-        yield piece
-
-
-def _read_size(line: str) -> int:
-    try:
-        return int(line.partition(";")[0].strip(), 16)
-    except ValueError:
-        raise NoHttpError(f"the size of a chunk that is none: {line[:100]!r}") from None
-
-
-async def _read_exactly(reader: asyncio.StreamReader, size: int) -> AsyncGenerator[bytes, None]:
-    while size:
-        piece = await reader.read(min(size, _CHUNK))
-        if not piece:
-            raise NoHttpError("unexpected EOF")
-        size -= len(piece)
-        yield piece
 
 
 class _Body:
@@ -220,13 +146,16 @@ class _Body:
 
 
 class _Switched:
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, begun: bytes) -> None:
         self._reader = reader
         self._writer = writer
+        self._begun = begun  # came with the head
 
     async def converse(self, wire: Wire) -> None:
         sending = asyncio.ensure_future(self._send(wire))
         try:
+            if self._begun:
+                await wire.send(self._begun)
             while data := await self._reader.read(_CHUNK):
                 await wire.send(data)
         except OSError as error:

@@ -13,13 +13,14 @@ from urllib.parse import urljoin, urlsplit
 
 from msgspec import Struct
 
+from heliostat.embedded.http1.heads import NoHttpError, build_request
+from heliostat.embedded.http1.streams import read_answer
 from heliostat.embedded.node.pods import Container
 
 Connect: TypeAlias = Callable[[str, int], Awaitable[socket.socket]]
 
 _AGENT = "kube-probe/1.34"
 _MOST_REDIRECTS = 10
-_MOST_HEAD = 64 * 1024
 
 
 class Answered(Struct, frozen=True):
@@ -92,42 +93,26 @@ def _follow(url: _Url, location: str) -> _Url | None:
 
 async def _ask(connect: Connect, url: _Url, headers: dict[str, str]) -> tuple[int, str]:
     """The status, and where it leads."""
-    lines = [f"GET {url.path} HTTP/1.1", *(f"{name}: {value}" for name, value in headers.items())]
     reader, writer = await _open(connect, url)
     try:
-        writer.write("\r\n".join([*lines, "", ""]).encode())
+        writer.write(build_request("GET", url.path, tuple(headers.items()), "utf-8"))
         await writer.drain()
-        return _read_head(await _until_head(reader))
+        head, _ = await read_answer(reader)
+    except NoHttpError as error:
+        raise OSError("the connection ended before an answer" if "EOF" in str(error) else str(error)) from None
     finally:
         writer.close()
+    return head.status, head.get("location")
 
 
 async def _open(connect: Connect, url: _Url) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     made = await connect(url.host, url.port)
     try:
         if not url.is_secure:
-            return await asyncio.open_connection(sock=made, limit=_MOST_HEAD)
+            return await asyncio.open_connection(sock=made)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # the default one reads all authorities: 60 ms and 2 MB
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-        return await asyncio.open_connection(sock=made, ssl=context, server_hostname=url.host, limit=_MOST_HEAD)
+        return await asyncio.open_connection(sock=made, ssl=context, server_hostname=url.host)
     except BaseException:  # cancelled or refused: nobody else knows this socket
         made.close()
         raise
-
-
-async def _until_head(reader: asyncio.StreamReader) -> bytes:
-    try:
-        return await reader.readuntil(b"\r\n\r\n")
-    except asyncio.IncompleteReadError:
-        raise OSError("the connection ended before an answer") from None
-    except asyncio.LimitOverrunError:
-        raise OSError(f"the head of the answer is larger than {_MOST_HEAD} bytes") from None
-
-
-def _read_head(head: bytes) -> tuple[int, str]:
-    first, *rest = head.decode("latin-1").split("\r\n")
-    words = first.split(" ", 2)
-    if len(words) < 2 or not words[0].startswith("HTTP/") or not words[1].isdecimal():
-        raise OSError(f"malformed HTTP response {first[:100]!r}")
-    headers = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in rest)}
-    return int(words[1]), headers.get("location", "")

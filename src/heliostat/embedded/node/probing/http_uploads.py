@@ -6,10 +6,9 @@ never takes half of it for the whole; a Pod that reads no further has its answer
 
 import asyncio
 
+from heliostat.embedded.http1.bodies import encode_chunk, encode_last_chunk
 from heliostat.embedded.refusals import RefusedError
 from heliostat.embedded.server.messages import GoneError, Upload
-
-_LAST_CHUNK = b"0\r\n\r\n"
 
 
 class BodySending:
@@ -43,8 +42,8 @@ class BodySending:
     async def _send(self, upload: Upload) -> None:
         is_chunked = upload.length is None
         while piece := await upload.read():
-            self._writer.write(b"%x\r\n%b\r\n" % (len(piece), piece) if is_chunked else piece)
+            self._writer.write(encode_chunk(piece) if is_chunked else piece)
             await self._writer.drain()
         if is_chunked:
-            self._writer.write(_LAST_CHUNK)
+            self._writer.write(encode_last_chunk())
             await self._writer.drain()
