@@ -6,8 +6,8 @@ from typing import Any, cast
 import msgspec
 import pytest
 
+from heliostat.embedded.gateway.directory import ServicePort
 from heliostat.embedded.node.cluster_network import ClusterNetwork, NodeSlice
-from heliostat.embedded.node.network.directory import ServicePort
 
 HTTP = ServicePort(80, "http")
 

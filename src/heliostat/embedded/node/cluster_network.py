@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from heliostat.embedded.node.network.directory import Directory, Endpoint, KnownService, ServicePort
+from heliostat.embedded.gateway.directory import Directory, Endpoint, KnownService, ServicePort
 from heliostat.embedded.node.network.dns_server import DnsServer
 from heliostat.embedded.node.network.dns_upstream import PORT as DNS_PORT
 from heliostat.embedded.node.network.dns_upstream import host_resolvers

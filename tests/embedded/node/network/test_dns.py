@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from heliostat.embedded.gateway.directory import Directory, Endpoint, KnownService, ServicePort
 from heliostat.embedded.node.network import dns_message as dns
-from heliostat.embedded.node.network.directory import Directory, Endpoint, KnownService, ServicePort
 from heliostat.embedded.node.network.dns_message import Address, Alias, Location, Pointer, RecordData
 from heliostat.embedded.node.network.dns_server import DnsServer
 from heliostat.embedded.node.network.dns_zone import Zone, look_up

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from heliostat.embedded.node.network.directory import Directory, Endpoint, KnownService, ServicePort
+from heliostat.embedded.gateway.directory import Directory, Endpoint, KnownService, ServicePort
 from heliostat.embedded.node.network.service_proxy import ServiceProxy
 
 HTTP = ServicePort(80, "http")

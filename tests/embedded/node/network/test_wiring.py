@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from heliostat.embedded.gateway.directory import Directory, Endpoint, KnownService, ServicePort
 from heliostat.embedded.node.isolating.sandbox import Sandbox, SandboxSpec, start_sandbox
-from heliostat.embedded.node.network.directory import Directory, Endpoint, KnownService, ServicePort
 from heliostat.embedded.node.network.namespaces import NamespaceVisitor, network_of
 from heliostat.embedded.node.network.service_proxy import ServiceProxy
 from heliostat.embedded.node.network.wiring import BRIDGE, Networks, Wiring, open_wiring

@@ -16,8 +16,8 @@ from ipaddress import AddressValueError, IPv4Address, IPv4Network
 
 from msgspec import Struct
 
+from heliostat.embedded.gateway.directory import Directory, Endpoint, KnownService
 from heliostat.embedded.node.network import dns_message as dns
-from heliostat.embedded.node.network.directory import Directory, Endpoint, KnownService
 from heliostat.embedded.node.network.dns_message import Address, Alias, Location, Pointer, Question, Record
 
 _REVERSE = re.compile(r"(\d+)\.(\d+)\.(\d+)\.(\d+)\.in-addr\.arpa")

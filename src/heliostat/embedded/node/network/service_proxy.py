@@ -16,8 +16,8 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
+from heliostat.embedded.gateway.directory import Directory, KnownService, ServicePort
 from heliostat.embedded.node.network.accepting import accept_each
-from heliostat.embedded.node.network.directory import Directory, KnownService, ServicePort
 from heliostat.embedded.node.network.relay import relay
 
 Listen: TypeAlias = Callable[[str, int], Awaitable[socket.socket]]
