@@ -19,9 +19,7 @@ def test_each_round_gives_everybody_exactly_their_share(weights: tuple[int, ...]
 
 
 @given(WEIGHTS, st.integers(0, 200))
-def test_within_a_round_nobody_is_ahead_or_behind_by_more_than_the_others_are_many(
-    weights: tuple[int, ...], n: int
-) -> None:
+def test_within_a_round_nobody_is_far_ahead_or_behind(weights: tuple[int, ...], n: int) -> None:
     turns, total = Turns(), sum(weights)
     chosen = Counter(turns.choose(weights) for _ in range(n)) if total else Counter()
     for place, weight in enumerate(weights):

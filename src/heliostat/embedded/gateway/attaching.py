@@ -70,7 +70,8 @@ def attach(route: HttpRoute, find: Callable[[Key], Gateway | None], labels_of: L
 
 
 def _attach_to(route: HttpRoute, parent: ParentRef, key: Key, gateway: Gateway, labels_of: LabelsOf) -> Attachment:
-    verdict, found = judge_route(route), ()
+    verdict = judge_route(route)
+    found: tuple[Listener, ...] = ()
     if verdict.is_fine:
         verdict, found = _find_listeners(route, parent, gateway, labels_of)
     return Attachment(parent=parent, gateway=key, verdict=verdict, listeners=found)
