@@ -20,6 +20,7 @@ from heliostat.embedded.server.messages import Request
 from heliostat.embedded.serving import EmbeddedServer, ServerOptions
 from heliostat.kube.hidden import Hidden
 from heliostat.kube.jsontree import encode_json
+from heliostat.runtime.metrics import Registry
 
 ADMIN = User("admin", groups=(MASTERS,))
 TOKEN = "a-token-of-the-test"
@@ -109,7 +110,7 @@ async def scene(folder: Path, limits: Limits) -> AsyncIterator[Scene]:
     pod, bugs = PodServer(), cast("list[BaseException]", [])
     listening = await asyncio.start_server(pod.serve, "127.0.0.1", 0)
     network = HostNetwork(listening.sockets[0].getsockname()[1])
-    backend = LocalBackend(cast("Any", None), cast("Any", network))
+    backend = LocalBackend(cast("Any", None), cast("Any", network), Registry())
     node = LinkServer(backend, folder / "node.sock", lambda _what, error: bugs.append(error))
     serving = asyncio.create_task(node.run())
     options = ServerOptions(limits=limits, tokens=((Hidden(TOKEN), ADMIN),))

@@ -21,6 +21,7 @@ class KnownService(Struct, frozen=True, kw_only=True):
     address: IPv4Address | None = None  # None: headless
     external_name: str = ""
     ports: tuple[ServicePort, ...] = ()
+    is_of_gateway: bool = False  # its listeners are a Gateway's
 
 
 class Endpoint(Struct, frozen=True, kw_only=True):

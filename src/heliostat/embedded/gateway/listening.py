@@ -15,16 +15,18 @@ from heliostat.embedded.gateway.routing import PortTable
 from heliostat.embedded.gateway.session import Session, Spot
 from heliostat.embedded.gateway.switchboard import Switchboard
 from heliostat.embedded.gateway.wire import Wire
+from heliostat.kube.objects import Key
 
 Listen: TypeAlias = Callable[[str, int], Awaitable[socket]]
 
 
 class Place(Struct, frozen=True):
-    """``is_host``: of the machine itself, not of the cluster's network."""
+    """``is_host``: of the machine itself, not of the cluster's network. A port of 0 is any that is free."""
 
     address: str
     port: int
     is_host: bool = False
+    gateway: Key = Key("", "")  # whose
 
     def __str__(self) -> str:
         return f"{self.address}:{self.port}"

@@ -33,6 +33,7 @@ from heliostat.embedded.server.nodes.node_backend import (
     Terminal,
 )
 from heliostat.kube.jsontree import JsonObject, encode_json
+from heliostat.runtime.metrics import CONTENT_TYPE, Registry
 
 DIAL_SECONDS = 30.0
 _CHUNK = 64 * 1024
@@ -45,8 +46,9 @@ _PULLING = {
 
 
 class LocalBackend:
-    def __init__(self, bench: Workbench, network: PodNetwork) -> None:
+    def __init__(self, bench: Workbench, network: PodNetwork, metrics: Registry) -> None:
         self._bench = bench
+        self._metrics = metrics
         self._network = network
         self._usage = UsageMeter(bench)
 
@@ -108,11 +110,13 @@ class LocalBackend:
             raise
 
     async def proxy_node(self, node: JsonObject, path: str, request: Request) -> Answer:  # noqa: ARG002
-        """Of what a kubelet serves, only whether it is well and what its Pods use."""
+        """Of what a kubelet serves, only whether it is well, what its Pods use and what it counts."""
         if path == "healthz":
             return Response(200, b"ok", _PLAIN)
         if path == SUMMARY:
             return Response(200, encode_json(build_summary(await self._usage.measure())))
+        if path == "metrics":
+            return Response(200, self._metrics.render().encode(), CONTENT_TYPE)
         return Response(404, b"404 page not found\n", _PLAIN)
 
     def _runs(self, pod: JsonObject, container: str) -> list[Run]:

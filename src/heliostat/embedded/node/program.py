@@ -19,6 +19,8 @@ from heliostat.embedded.controllers.nodes.node_agents import SimulatedNodeAgents
 from heliostat.embedded.controllers.nodes.simulation import Simulation
 from heliostat.embedded.controllers.views.leases import LEASE
 from heliostat.embedded.controllers.views.nodes import NODE
+from heliostat.embedded.gateway.feed import DirectoryFeed
+from heliostat.embedded.gateway.program import LocalGateway, Surface, refuse_gateways
 from heliostat.embedded.node.agent import STEP, PodAgent, step_order
 from heliostat.embedded.node.attendance import Attendance
 from heliostat.embedded.node.backend import LocalBackend
@@ -118,7 +120,8 @@ class LocalNode:
         if not bench.keeps_limits:
             self.host.beside.append(MemoryWatch(self._pods, bench.pid, self._tell).run)
         if options.socket is not None:
-            link = LinkServer(LocalBackend(bench, network), options.socket, self._on_problem)
+            backend = LocalBackend(bench, network, self._program.metrics.registry)
+            link = LinkServer(backend, options.socket, self._on_problem)
             self.host.beside.append(link.run)
         try:
             await self._program.run(stop, since)
@@ -132,11 +135,14 @@ class LocalNode:
         """Names and services are served in a network of the Pods' own, and nowhere else."""
         options, facts = self._options, self._options.facts
         if facts.plain_because:
+            refuse_gateways(self.host, "Pods share the machine's network here, so there is none to listen in")
             return SharedNetwork(IPv4Address(facts.host_address))
         wiring = await open_wiring(options.directory / "network", options.networks, NamespaceVisitor())
-        cluster = ClusterNetwork(self.host.caches, wiring, facts, options.api_server, self._on_problem)
+        feed = DirectoryFeed(self.host.caches, options.api_server)
+        cluster = ClusterNetwork(feed, wiring, facts, self._on_problem)
         self._variables = cluster.variables
         self.host.beside += [cluster.run, await self._open_way_out(wiring)]
+        LocalGateway(self.host, feed, Surface(wiring.listen, wiring.dial), self._program.metrics.registry)
         return wiring
 
     def _outbound_failed(self, error: OSError) -> None:

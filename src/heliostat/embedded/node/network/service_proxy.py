@@ -109,7 +109,7 @@ class ServiceProxy:
 
 def _fronts_of(directory: Directory) -> Iterator[tuple[Front, tuple[KnownService, ServicePort]]]:
     for service in directory.services():
-        if service.address is not None:
+        if service.address is not None and not service.is_of_gateway:
             for port in service.ports:
                 if port.protocol == "TCP":
                     yield Front(service.address, port.port), (service, port)
