@@ -96,7 +96,8 @@ class Machine:
 
     async def keep_asking(self, stop: asyncio.Event) -> list[str]:
         """An open loop: each request leaves at its time, whatever became of those before; a tenth of them stream."""
-        loop, asked = asyncio.get_running_loop(), []
+        loop = asyncio.get_running_loop()
+        asked: list[asyncio.Task[str]] = []
         began = loop.time()
         while not stop.is_set():
             text = GET if len(asked) % 10 else GET.replace("/ ", "/stream ", 1)

@@ -5,12 +5,13 @@ Who runs it hands in how to listen in the cluster's network, how to reach Pods, 
 
 import asyncio
 import socket
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeAlias
 
 from msgspec import Struct
 
 from heliostat.embedded.gateway.conditions import NOWHERE, Front
-from heliostat.embedded.gateway.definitions import GATEWAY, GATEWAY_CLASS, HTTP_ROUTE
+from heliostat.embedded.gateway.definitions import GATEWAY, GATEWAY_CLASS, GROUP, HTTP_ROUTE
 from heliostat.embedded.gateway.feed import SERVICE, DirectoryFeed
 from heliostat.embedded.gateway.fronts import LOOPBACK, HostWish, is_of, read_host_wish, service_name
 from heliostat.embedded.gateway.knowledge import Knowledge
@@ -22,9 +23,12 @@ from heliostat.embedded.gateway.switchboard import Switchboard
 from heliostat.embedded.gateway.telemetry import Telemetry
 from heliostat.embedded.gateway.upstreams import DRAIN_SECONDS, Dial, Upstreams
 from heliostat.kube.objects import Key, Object
+from heliostat.runtime.errors import NotFoundError
 from heliostat.runtime.host import Host
 from heliostat.runtime.metrics import Registry
 from heliostat.runtime.reconciler import Signal
+
+OnProblem: TypeAlias = Callable[[str, Exception], None]
 
 TIDY_SECONDS = 5.0
 LAST_SECONDS = 5.0  # for what is on its way when the node stops
@@ -144,6 +148,17 @@ class LocalGateway:
             return {}
         words = f"Service {service_name(key.name)} belongs to somebody else; remove it, or call the Gateway otherwise"
         return {each.port: words for each in gateway.spec.listeners}
+
+
+def without_absent_kinds(on_problem: OnProblem) -> OnProblem:
+    """A server without the Gateway API has no Gateways: that is no problem of a node's."""
+
+    def told(what: str, error: Exception) -> None:
+        is_absence = isinstance(error, NotFoundError) and what.startswith("watch of ") and what.endswith(f".{GROUP}")
+        if not is_absence:
+            on_problem(what, error)
+
+    return told
 
 
 def refuse_gateways(host: Host, because: str) -> None:

@@ -20,7 +20,7 @@ from heliostat.embedded.controllers.nodes.simulation import Simulation
 from heliostat.embedded.controllers.views.leases import LEASE
 from heliostat.embedded.controllers.views.nodes import NODE
 from heliostat.embedded.gateway.feed import DirectoryFeed
-from heliostat.embedded.gateway.program import LocalGateway, Surface, refuse_gateways
+from heliostat.embedded.gateway.program import LocalGateway, Surface, refuse_gateways, without_absent_kinds
 from heliostat.embedded.node.agent import STEP, PodAgent, step_order
 from heliostat.embedded.node.attendance import Attendance
 from heliostat.embedded.node.backend import LocalBackend
@@ -83,7 +83,7 @@ class LocalNode:
         self._program = Program(
             transport,
             instance=options.machines[0].name,
-            on_problem=on_problem,
+            on_problem=without_absent_kinds(on_problem),
             types=ResourceTypes((POD, NODE, LEASE)),
             settings=HostSettings(workers=WORKERS),
             request_seconds=options.request_seconds,
