@@ -216,7 +216,8 @@ class TestProbes:
             (2, "RayCluster", (2, 2, 25)),
             (7, "RayCluster", (7, 7, 7)),
             (0, "RayService", (10, 5, 1)),
-            (1, "RayService", (1, 1, 1)),
+            (1, "RayService", (1, 1, 5)),
+            (7, "RayService", (7, 7, 1)),
         ],
     )
     def test_readiness_may_be_asked_for_sooner_with_the_same_patience(

@@ -32,8 +32,8 @@ def _readiness_timing(context: BuildContext, timeout: int, failures: int) -> Jso
     sooner = context.settings.ready_probe_seconds
     if not sooner:
         return _timing(10, timeout, failures=failures)
-    patience = failures * _PERIOD if failures > 1 else 1  # seconds; one failure that counts at once still does
-    return _timing(sooner, timeout, failures=max(1, patience // sooner), period=sooner)
+    # Also where one failure counts: asked five times as often, a busy machine is late for one of them all too soon.
+    return _timing(sooner, timeout, failures=max(1, failures * _PERIOD // sooner), period=sooner)
 
 
 def _timing(initial_delay: int, timeout: int, *, failures: int, period: int = _PERIOD) -> JsonObject:
