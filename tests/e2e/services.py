@@ -2,7 +2,8 @@
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from e2e.clusters import apply, build_cluster, find_condition, is_pod_ready
@@ -138,3 +139,13 @@ class RealService:
     def delete(self) -> None:
         self.machine.kubectl("delete", "rayservice", self.name, "--timeout=120s")
         self.wait(lambda: self.clusters() == [])
+
+
+@contextmanager
+def serving(machine: LocalMachine, document: Tree) -> Iterator[RealService]:
+    """Gone afterwards, so that the next one has the machine for itself."""
+    service = RealService(machine, document)
+    try:
+        yield service
+    finally:
+        service.delete()

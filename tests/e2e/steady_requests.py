@@ -105,6 +105,17 @@ def list_failures(answers: Sequence[Answer]) -> list[Answer]:
     return [each for each in answers if each.outcome != "ok"]
 
 
+def tell_failures(answers: Sequence[Answer], **moments: float) -> str:
+    """When they were, beside moments that may have to do with them."""
+    failures = list_failures(answers)
+    if not failures:
+        return ""
+    start = min(moments.values(), default=failures[0].at)
+    told = [f"{each.at - start:.1f} s: {each.kind}, {each.outcome}, {each.told}" for each in failures]
+    beside = ", ".join(f"{name} at {moment - start:.1f} s" for name, moment in moments.items())
+    return "\n".join((f"{len(failures)} of {len(answers)} requests failed; {beside}", *told[:10], "…", *told[-10:]))
+
+
 def list_late(answers: Sequence[Answer], version: str, since: float) -> list[Answer]:
     """Answers of this version to requests that were made after the moment."""
     return [each for each in answers if each.outcome == "ok" and version in each.told.split() and each.at > since]

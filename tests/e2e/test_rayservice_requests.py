@@ -17,12 +17,13 @@ import pytest
 
 from e2e.clusters import needs_real_ray
 from e2e.local_machine import LocalMachine, local_machine
-from e2e.services import RealService, build_service
+from e2e.services import RealService, Tree, build_service
 from e2e.steady_requests import asking, describe, list_failures, list_late
 
 IS_LONG = bool(os.environ.get("HELIOSTAT_SOAK"))
 pytestmark = needs_real_ray
 
+STEPS, WAYS_BACK = (3, 2) if IS_LONG else (1, 1)
 UPGRADES = int(os.environ.get("HELIOSTAT_UPGRADES") or (5 if IS_LONG else 1))
 KILL_EVERY_SECONDS = 5.0
 MOVE_SECONDS = 600.0  # an operator that lives for five seconds at a time works for one or two of them
@@ -30,6 +31,7 @@ DELETION_DELAY_SECONDS = 5.0  # of the document
 DRAIN_SECONDS = 10.0  # after which nobody gets an answer of the version before
 QUIET_ANSWERS = 250  # with which the usual time of an answer is known
 URL = "http://stand-serve-svc:8000"
+GATEWAY_URL = "http://stand-gateway-heliostat"
 
 
 @contextmanager
@@ -57,17 +59,46 @@ def killing(machine: LocalMachine, *, is_wanted: bool) -> Iterator[list[float]]:
             thread.join()
 
 
-def move(service: RealService, version: str) -> tuple[float, float, float]:
-    """To a cluster of this version: when that began, when requests had moved, and when the former cluster was gone."""
+def move(service: RealService, document: Tree) -> tuple[float, float, float]:
+    """To a cluster of this spec: when that began, when requests had moved, and when the former cluster was gone."""
     begun, former = time.time(), service.active()
-    service.apply(build_service(version))
+    service.apply(document)
     service.wait(lambda: service.active() not in ("", former), MOVE_SECONDS)
     moved = time.time()
     service.wait(lambda: former not in service.clusters(), MOVE_SECONDS)
     return begun, moved, time.time()
 
 
-@pytest.mark.parametrize("is_killed", [False, *([True] if IS_LONG else [])], ids=lambda each: "killed" * each or "calm")
+def build_stepping(version: str) -> Tree:
+    """Its clusters get requests in quarters, and capacity in halves."""
+    options = {"gatewayClassName": "heliostat", "stepSizePercent": 25, "intervalSeconds": 3, "maxSurgePercent": 50}
+    strategy = {"type": "NewClusterWithIncrementalUpgrade", "clusterUpgradeOptions": options}
+    return build_service(version, cluster={"enableInTreeAutoscaling": True}, upgradeStrategy=strategy)
+
+
+def go_back(service: RealService, here: Tree, there: Tree) -> tuple[float, float]:
+    """Half the way there, and back to where it was: when that began, and when it was over."""
+    begun, former = time.time(), service.active()
+    service.apply(there)
+    service.wait(lambda: read_share(service) >= 25, MOVE_SECONDS)
+    service.apply(here)
+    service.wait(lambda: service.clusters() == [former] and not service.pending(), MOVE_SECONDS)
+    service.wait(lambda: service.condition("RollbackInProgress")[0] != "True")
+    assert service.active() == former
+    return begun, time.time()
+
+
+def read_share(service: RealService) -> int:
+    """Of the requests, in percent, that go to the pending cluster."""
+    return int((service.status().get("pendingServiceStatus") or {}).get("trafficRoutedPercent") or 0)
+
+
+OPERATORS = pytest.mark.parametrize(
+    "is_killed", [False, *([True] if IS_LONG else [])], ids=lambda each: "killed" * each or "calm"
+)
+
+
+@OPERATORS
 def test_no_request_fails_while_a_service_moves_to_new_clusters(
     tmp_path: Path, *, is_killed: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -77,7 +108,7 @@ def test_no_request_fails_while_a_service_moves_to_new_clusters(
         service.wait_until_ready()
         with asking(machine, URL) as asker, killing(machine, is_wanted=is_killed) as killed:
             asker.wait_for_answers(QUIET_ANSWERS)
-            moves = [move(service, str(number)) for number in range(1, UPGRADES + 1)]
+            moves = [move(service, build_service(str(number))) for number in range(1, UPGRADES + 1)]
             answers = asker.finish()
         with capsys.disabled():
             told = describe(answers, [(begun, gone) for begun, _moved, gone in moves])
@@ -88,3 +119,31 @@ def test_no_request_fails_while_a_service_moves_to_new_clusters(
         for number, (_begun, moved, gone) in enumerate(moves):
             assert gone - moved > DELETION_DELAY_SECONDS - 2.0
             assert list_late(answers, str(number), moved + DRAIN_SECONDS) == []
+
+
+@OPERATORS
+def test_no_request_fails_while_a_service_moves_in_steps_and_goes_back(
+    tmp_path: Path, *, is_killed: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Through the gateway, on connections that are kept: it is the gateway that lets them go in time."""
+    with local_machine(tmp_path / "state") as machine:
+        assert machine.heliostat("up").returncode == 0
+        service = RealService(machine, build_stepping("0"))
+        service.wait_until_ready()
+        with asking(machine, GATEWAY_URL, is_kept=True) as asker, killing(machine, is_wanted=is_killed) as killed:
+            asker.wait_for_answers(QUIET_ANSWERS)
+            moves = [move(service, build_stepping(str(number))) for number in range(1, STEPS + 1)]
+            here, there = build_stepping(str(STEPS)), build_stepping("unwanted")
+            back = [go_back(service, here, there) for _time in range(WAYS_BACK)]
+            answers = asker.finish()
+        with capsys.disabled():
+            told = describe(answers, [*((begun, gone) for begun, _moved, gone in moves), *back])
+            print(  # noqa: T201  what somebody runs this for
+                f"\n{STEPS} upgrades in steps and {WAYS_BACK} taken back, operator killed {len(killed)} times: {told}"
+            )
+        assert list_failures(answers) == []
+        for number, (_begun, moved, _gone) in enumerate(moves):
+            assert list_late(answers, str(number), moved + DRAIN_SECONDS) == []
+        for _begun, over in back:
+            assert list_late(answers, "unwanted", over + DRAIN_SECONDS) == []
+        assert list_late(answers, "unwanted", 0.0), "some requests did go there"
