@@ -1,7 +1,7 @@
 """``heliostat expose``: a RayService at an address of this machine.
 
-Each connection goes to a Pod that the serve Service would send it to at that moment, so during an upgrade new
-connections follow the service to its next cluster.
+Behind a Gateway of the local node it is the Gateway that listens there. Otherwise each connection goes to a Pod that
+the serve Service would send it to at that moment, so during an upgrade new ones follow the service to its next cluster.
 """
 
 import argparse
@@ -14,6 +14,8 @@ from heliostat.cli.forwarding import HOST, FindPort, PodPort
 from heliostat.cli.which_cluster import add_cluster_flags
 from heliostat.kube.jsontree import JsonObject
 from heliostat.kube.resource_types import ResourceType
+from heliostat.local.gateway_address import find_gateway, open_gateway_address
+from heliostat.local.session import Session
 from heliostat.local.ways import SERVICE
 from heliostat.operator.kinds import RAY_SERVICE
 from heliostat.plan.rayservice.endpoints import SERVICE_OF_SLICE
@@ -54,6 +56,11 @@ def _name_of(target: str) -> str:
 
 async def _expose(cluster: Cluster, options: argparse.Namespace) -> int:
     tree = await cluster.fetch_object(RAY_SERVICE, options.name)
+    if cluster.local is not None and not options.stay:
+        session = Session(cluster.transport, cluster.client)
+        gateway = await find_gateway(session, tree)
+        if gateway is not None:
+            return _tell(options, await open_gateway_address(session, gateway, options.port or 0))
     lead = Lead(
         resource=RAY_SERVICE,
         tree=tree,
@@ -71,6 +78,15 @@ async def _expose(cluster: Cluster, options: argparse.Namespace) -> int:
             return await stay(cluster, cluster.local, lead, port)
         print(f"RayService {options.name} answers at http://{HOST}:{port} (until Ctrl-C)", flush=True)
         return await wait_until_gone(cluster, lead)
+
+
+def _tell(options: argparse.Namespace, address: str | None) -> int:
+    """Of an address that its Gateway listens at."""
+    if address is None:
+        gateway = f"gateway/{options.name}-gateway"
+        raise CommandError(f"the Gateway has opened no address; heliostat get {gateway} -o yaml tells why", 1)
+    print(f"RayService {options.name} answers at {address} (for as long as its Gateway is there)", flush=True)
+    return 0
 
 
 def build_service_finder(cluster: Cluster, service: JsonObject) -> FindPort:

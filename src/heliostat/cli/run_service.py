@@ -14,6 +14,7 @@ from heliostat.desired.rayservice.serve_config import list_applications, read_se
 from heliostat.desired.slots import Impossible
 from heliostat.kube.jsontree import JsonObject
 from heliostat.local.following import NotReadyError
+from heliostat.local.gateway_address import find_gateway, open_gateway_address
 from heliostat.local.service_following import Followed, ServiceFollower
 from heliostat.local.service_progress import ServicePicture, plain_lines, table_lines
 from heliostat.local.session import Session
@@ -27,15 +28,24 @@ async def serve(session: Session, state: State, followed: Followed, view: View) 
     """Until it serves what its file says; then where it answers. Raises RunError."""
     ready = await ServiceFollower(session, followed, show_sides(view)).follow()
     view.done()
-    namespace, name = ready["metadata"]["namespace"], ready["metadata"]["name"]
-    way = await asyncio.to_thread(open_way, state, namespace, name, SERVICE)
+    name, address = ready["metadata"]["name"], await _open_address(session, state, ready)
     print(f"ready; export KUBECONFIG={state.kubeconfig}")
     for application, route in find_routes(ready):
-        print(f"{application}: {way.address if way is not None else ''}{route}")
-    if way is None:
+        print(f"{application}: {address or ''}{route}")
+    if address is None:
         print(f"heliostat expose {name} lets it answer at an address of this machine")
     print(f"heliostat get rayservice/{name} -w shows how it is")
     print(f"heliostat delete rayservice/{name} takes it down; heliostat down stops everything")
+
+
+async def _open_address(session: Session, state: State, service: JsonObject) -> str | None:
+    """Through its Gateway where it has one, else by a process of ours that stays."""
+    gateway = await find_gateway(session, service)
+    if gateway is not None:
+        return await open_gateway_address(session, gateway)
+    place = service["metadata"]["namespace"], service["metadata"]["name"]
+    way = await asyncio.to_thread(open_way, state, *place, SERVICE)
+    return None if way is None else way.address
 
 
 def show_sides(view: View) -> Callable[[ServicePicture], None]:
