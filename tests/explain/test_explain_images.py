@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from heliostat.explain.fixes import POD_FIXES, find_fix
-from heliostat.explain.images import tell_versions
 from heliostat.explain.objects import explain_object
+from heliostat.explain.pods import tell_versions
 from heliostat.kube.image_versions import VERSION_MATCHES
 from heliostat.kube.pods import view_pod, why_waiting
 

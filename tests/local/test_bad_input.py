@@ -19,7 +19,7 @@ from heliostat.embedded.node.step_reports import find_troubles
 from heliostat.explain.explanation import format_explanation
 from heliostat.explain.objects import explain_object
 from heliostat.kube.plan import Effect
-from heliostat.runtime.outcome import Failure, Outcome
+from heliostat.runtime.outcome import FailedAction, Outcome
 from local.small_disk import fill, small_disk
 
 pytestmark = [
@@ -182,7 +182,7 @@ def test_a_machine_that_allows_no_namespaces(tmp_path: Path) -> None:
         [sys.executable, "-c", FORBIDDEN, str(tmp_path)], capture_output=True, text=True, timeout=30, check=False
     )
     assert "unshare(" in result.stdout, result.stderr
-    failure = Failure(Effect("pod-step", {}, "k", because="it"), SandboxError(result.stdout), "")
+    failure = FailedAction(Effect("pod-step", {}, "k", because="it"), SandboxError(result.stdout), "")
     troubles = find_troubles(Outcome(failures=(failure,)))
     pod = build_pod()
     status = build_status(situation(pod, has_sandbox=False), Place(host_address="h", troubles=troubles))

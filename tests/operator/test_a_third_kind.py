@@ -16,10 +16,16 @@ from heliostat.embedded.access.users import MASTERS, User
 from heliostat.embedded.in_process import InProcessTransport
 from heliostat.explain.scene import Scene, explain
 from heliostat.kube.jsontree import JsonObject
+from heliostat.kube.objects import Key
+from heliostat.kube.plan import Action, Plan
+from heliostat.operator.kind_reconciler import KindReconciler
 from heliostat.operator.options import OperatorOptions
 from heliostat.operator.program import RayOperator
 from heliostat.plan.kind import Kind
 from heliostat.plan.kinds import KINDS
+from heliostat.runtime.executor import Executor
+from heliostat.runtime.outcome import FailedAction, Outcome
+from heliostat.runtime.reconciler import Subject
 from heliostat.testing import ApiServer
 
 PATH = "/apis/garden.example/v1/namespaces/default/sundials"
@@ -87,6 +93,34 @@ def test_it_is_declared_planned_and_carried_out() -> None:
             await run_garden(server)
 
     asyncio.run(scenario())
+
+
+def test_what_is_carried_out_is_the_plan_that_was_returned(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody adds a write to a plan on its way, takes one away or changes one."""
+    returned, planned, carried_out = list[Plan](), list[Action](), list[Action]()
+    plan_of, carry_out, run_one = KindReconciler.plan, Executor.carry_out, Executor._run
+
+    def plan(self: Any, key: Key, now: float) -> Plan:
+        returned.append(plan_of(self, key, now))
+        return returned[-1]
+
+    async def carry(self: Executor, subject: Subject, given: Plan, *rest: Any) -> Outcome:
+        assert any(given is each for each in returned)
+        outcome = await carry_out(self, subject, given, *rest)
+        assert outcome.succeeded
+        planned.extend(given.actions())
+        return outcome
+
+    async def run(self: Executor, subject: Subject, action: Action) -> FailedAction | None:
+        carried_out.append(action)
+        return await run_one(self, subject, action)
+
+    monkeypatch.setattr(KindReconciler, "plan", plan)
+    monkeypatch.setattr(Executor, "carry_out", carry)
+    monkeypatch.setattr(Executor, "_run", run)
+    test_it_is_declared_planned_and_carried_out()
+    assert len(planned) >= 4  # the gate and the status, twice
+    assert sorted(map(id, planned)) == sorted(map(id, carried_out))
 
 
 def scene(*around: JsonObject) -> Scene:

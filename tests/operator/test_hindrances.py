@@ -17,15 +17,15 @@ from heliostat.runtime.errors import (
     ThrottledError,
     UnavailableError,
 )
-from heliostat.runtime.outcome import Failure
+from heliostat.runtime.outcome import FailedAction
 
 SERVICE = Create({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s", "namespace": "ns"}}, "Missing")
 RBAC = 'services is forbidden: User "o" cannot create resource "services" in API group "" in the namespace "ns"'
 QUOTA = 'services "s" is forbidden: exceeded quota: q, requested: services=1, used: services={}, limited: services=1'
 
 
-def failure(error: Exception, tag: str = "", action: Action = SERVICE) -> Failure:
-    return Failure(action, error, tag)
+def failure(error: Exception, tag: str = "", action: Action = SERVICE) -> FailedAction:
+    return FailedAction(action, error, tag)
 
 
 @pytest.mark.parametrize(

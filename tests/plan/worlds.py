@@ -30,6 +30,12 @@ UID = "11111111-2222-3333-4444-555555555555"
 NAMESPACE, NAME = "ns", "demo"
 
 
+def check_wake(plan: Plan) -> Plan:
+    """A law of every plan of every kind: it wakes its object later, or not at all; 0 would be a hot loop."""
+    assert plan.wake_after is None or plan.wake_after > 0, plan.wake_after
+    return plan
+
+
 def with_gates(**on: bool) -> Settings:
     return Settings(gates=default_gates() | on)
 

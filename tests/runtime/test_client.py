@@ -31,7 +31,7 @@ from heliostat.runtime.errors import (
 )
 from heliostat.runtime.https_transport import HttpsTransport
 from heliostat.runtime.kubeconfig import load_connection
-from heliostat.runtime.limit import Lane, LimitState, Verdict
+from heliostat.runtime.limit import Lane, LimitState, Reception
 from heliostat.runtime.limiter import Limiter
 from heliostat.runtime.transport import Call, Chunks
 from heliostat.testing import ApiServer, Cut, Delay, Drop, Fault, Refuse
@@ -368,7 +368,7 @@ def test_the_fence_is_asked_after_all_waiting_and_before_every_sending() -> None
             await asyncio.sleep(0)
         assert fence.asked == 0
         fence.is_open = False
-        client.limiter.leave(inside[0], Verdict.UNKNOWN)
+        client.limiter.leave(inside[0], Reception.UNKNOWN)
         with pytest.raises(FencedError):
             await waiting
         fence.is_open, fence.asked = True, 0

@@ -12,14 +12,14 @@ from heliostat.runtime.lease_decisions import (
     Lead,
     LeaseSettings,
     LeaseSettingsError,
+    LeaseState,
+    LeaseStep,
     Lost,
     Pause,
     Read,
     Renew,
     Seen,
-    Sight,
     Standing,
-    Verdict,
     decide,
     hold,
     see,
@@ -73,12 +73,12 @@ NEW = Standing(not_before=102.0, renewed_at=100.0, leads_from=101.0)
         pytest.param(Seen(OURS, 100, is_current=False), NEW, 101, Pause(1), id="new leader in doubt: does not begin"),
     ],
 )
-def test_what_to_do(seen: Seen | None, me: Standing, now: float, verdict: Verdict) -> None:
+def test_what_to_do(seen: Seen | None, me: Standing, now: float, verdict: LeaseStep) -> None:
     assert decide(seen, me, now, SETTINGS) == verdict
 
 
 def test_the_table_has_an_answer_for_everything() -> None:
-    assert set(TABLE) == {(sight, holds) for sight in Sight for holds in (False, True)}
+    assert set(TABLE) == {(sight, holds) for sight in LeaseState for holds in (False, True)}
 
 
 def test_only_a_change_of_content_is_a_sign_of_life() -> None:

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliostat.runtime.limit import CAP, FLOOR, START, Lane, LimitState, Sample, Verdict, decide_limit
+from heliostat.runtime.limit import CAP, FLOOR, START, Lane, LimitState, Reception, Sample, decide_limit
 
 
 def sample(
-    verdict: Verdict = Verdict.SERVED,
+    verdict: Reception = Reception.SERVED,
     *,
     started: float = 10.0,
     seconds: float = 0.01,
@@ -27,27 +27,27 @@ def after(state: LimitState, *samples: Sample) -> LimitState:
 @pytest.mark.parametrize(
     ("before", "verdict", "in_flight", "limit"),
     [
-        (LimitState(), Verdict.SERVED, 16, 17),  # probing: one more for each answer doubles it in a round
-        (LimitState(), Verdict.SERVED, 8, 17),
-        (LimitState(), Verdict.SERVED, 7, 16),  # not used, so nothing was learned
-        (LimitState(limit=20, is_probing=False), Verdict.SERVED, 20, 20.05),
-        (LimitState(limit=CAP), Verdict.SERVED, 256, CAP),
-        (LimitState(), Verdict.OVERLOADED, 16, 8),
-        (LimitState(limit=3), Verdict.OVERLOADED, 3, FLOOR),
-        (LimitState(), Verdict.UNKNOWN, 16, 16),
+        (LimitState(), Reception.SERVED, 16, 17),  # probing: one more for each answer doubles it in a round
+        (LimitState(), Reception.SERVED, 8, 17),
+        (LimitState(), Reception.SERVED, 7, 16),  # not used, so nothing was learned
+        (LimitState(limit=20, is_probing=False), Reception.SERVED, 20, 20.05),
+        (LimitState(limit=CAP), Reception.SERVED, 256, CAP),
+        (LimitState(), Reception.OVERLOADED, 16, 8),
+        (LimitState(limit=3), Reception.OVERLOADED, 3, FLOOR),
+        (LimitState(), Reception.UNKNOWN, 16, 16),
     ],
 )
-def test_one_answer_moves_the_limit(before: LimitState, verdict: Verdict, in_flight: int, limit: float) -> None:
+def test_one_answer_moves_the_limit(before: LimitState, verdict: Reception, in_flight: int, limit: float) -> None:
     assert decide_limit(before, sample(verdict, in_flight=in_flight)).limit == limit
 
 
 def test_a_burst_of_refusals_counts_once() -> None:
-    burst = [sample(Verdict.OVERLOADED, started=10.0, seconds=0.01 * n) for n in range(1, 17)]
+    burst = [sample(Reception.OVERLOADED, started=10.0, seconds=0.01 * n) for n in range(1, 17)]
     assert after(LimitState(), *burst).limit == START / 2
 
 
 def test_refusals_of_the_next_round_count_again() -> None:
-    rounds = [sample(Verdict.OVERLOADED, started=10.0 + n) for n in range(3)]
+    rounds = [sample(Reception.OVERLOADED, started=10.0 + n) for n in range(3)]
     assert after(LimitState(), *rounds).limit == START / 8
 
 
@@ -83,7 +83,7 @@ samples = st.builds(
     started=st.floats(0, 1000),
     ended=st.floats(1000, 2000),
     in_flight=st.integers(1, 300),
-    verdict=st.sampled_from(Verdict),
+    verdict=st.sampled_from(Reception),
 )
 
 
@@ -92,7 +92,7 @@ def test_it_stays_between_floor_and_cap(history: list[Sample]) -> None:
     assert FLOOR <= after(LimitState(), *history).limit <= CAP
 
 
-@given(st.lists(samples.filter(lambda one: one.verdict is not Verdict.OVERLOADED), max_size=60))
+@given(st.lists(samples.filter(lambda one: one.verdict is not Reception.OVERLOADED), max_size=60))
 def test_without_an_overload_it_never_falls_below_the_start(history: list[Sample]) -> None:
     assert after(LimitState(), *history).limit >= START
 

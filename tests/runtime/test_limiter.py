@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliostat.runtime.limit import Lane, LimitState, Verdict
+from heliostat.runtime.limit import Lane, LimitState, Reception
 from heliostat.runtime.limiter import Limiter, Ticket
 
 
@@ -42,7 +42,7 @@ def test_no_more_than_the_limit_are_inside() -> None:
         late = asyncio.create_task(limiter.enter(Lane.GET))
         await settle()
         assert (limiter.in_flight, limiter.waiting, late.done()) == (3, 1, False)
-        limiter.leave(inside[0], Verdict.UNKNOWN)
+        limiter.leave(inside[0], Reception.UNKNOWN)
         await late
         assert (limiter.in_flight, limiter.waiting) == (3, 0)
 
@@ -58,7 +58,7 @@ def test_reads_and_writes_go_in_alternately_each_in_order() -> None:
         tasks = [asyncio.create_task(enter(limiter, lane, name, order)) for lane, name in lanes]
         await settle()
         for _ in tasks:
-            limiter.leave(inside[0], Verdict.UNKNOWN)
+            limiter.leave(inside[0], Reception.UNKNOWN)
             await settle()
         assert order == ["read0", "write0", "read1", "write1", "read2", "read3"]
         await asyncio.gather(*tasks)
@@ -88,7 +88,7 @@ def test_one_that_gives_up_in_the_moment_of_its_turn_hands_it_on() -> None:
         inside = [await limiter.enter(Lane.GET) for _ in range(2)]
         first, second = (asyncio.create_task(limiter.enter(Lane.GET)) for _ in range(2))
         await settle()
-        limiter.leave(inside[0], Verdict.UNKNOWN)  # admits the first, which has not run since
+        limiter.leave(inside[0], Reception.UNKNOWN)  # admits the first, which has not run since
         first.cancel()
         await settle()
         assert first.cancelled()
@@ -102,13 +102,13 @@ def test_an_overload_makes_later_ones_wait() -> None:
     async def test() -> None:
         limiter = gate(4)
         inside = [await limiter.enter(Lane.GET) for _ in range(4)]
-        limiter.leave(inside[0], Verdict.OVERLOADED)
+        limiter.leave(inside[0], Reception.OVERLOADED)
         assert limiter.limit == 2
         late = asyncio.create_task(limiter.enter(Lane.GET))
-        limiter.leave(inside[1], Verdict.UNKNOWN)
+        limiter.leave(inside[1], Reception.UNKNOWN)
         await settle()
         assert not late.done()
-        limiter.leave(inside[2], Verdict.UNKNOWN)
+        limiter.leave(inside[2], Reception.UNKNOWN)
         await late
         assert limiter.in_flight == 2
 
@@ -137,7 +137,7 @@ def test_whatever_happens_the_count_is_right_and_nobody_waits_before_a_free_plac
                     task.cancel()
                 elif task.done() and not task.cancelled() and task not in left:
                     left.add(task)
-                    limiter.leave(task.result(), Verdict.UNKNOWN)
+                    limiter.leave(task.result(), Reception.UNKNOWN)
             if index % 2:
                 await settle()
         await settle()

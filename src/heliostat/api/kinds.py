@@ -14,8 +14,11 @@ from heliostat.api.raycluster import RayCluster, RayClusterSpec, RayClusterStatu
 from heliostat.api.raycronjob import RayCronJob, RayCronJobSpec, RayCronJobStatus
 from heliostat.api.rayjob import RayJob, RayJobSpec, RayJobStatus
 from heliostat.api.rayservice import RayService, RayServiceSpec, RayServiceStatus
+from heliostat.kube.lookups import KindName
 
 GROUP = "ray.io"
+RAY_CLUSTER_NAME: KindName = "RayCluster.ray.io"
+RAY_JOB_NAME: KindName = "RayJob.ray.io"
 
 RayObject: TypeAlias = RayCluster | RayJob | RayService | RayCronJob
 

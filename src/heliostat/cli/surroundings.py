@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
+from heliostat.api.kinds import RAY_CLUSTER_NAME, RAY_JOB_NAME
 from heliostat.api.settings import Settings
 from heliostat.cli.cluster_access import Cluster
 from heliostat.desired import labels
-from heliostat.kube import lookups
 from heliostat.kube.documents import Document
 from heliostat.kube.jsontree import JsonObject
 from heliostat.kube.lookups import KindName, kind_name
@@ -27,7 +27,7 @@ _BUILT_IN = ("", "batch", "networking.k8s.io", "rbac.authorization.k8s.io")
 def resources_around(settings: Settings) -> dict[KindName, ResourceType]:
     """Every kind that a plan of a RayCluster may ask about."""
     around = {kind: cached.resource for kind, cached in kinds_around(settings).items()}
-    return {lookups.RAY_CLUSTER: RAY_CLUSTER, POD.kind: POD, **around}
+    return {RAY_CLUSTER_NAME: RAY_CLUSTER, POD.kind: POD, **around}
 
 
 async def fetch_surroundings(cluster: Cluster, document: Document, settings: Settings) -> Surroundings:
@@ -54,7 +54,7 @@ async def fetch_around_cron(cluster: Cluster, namespace: str) -> Surroundings:
     try:
         jobs = await cluster.fetch_list(RAY_JOB, namespace)
     except RefusedError as error:
-        return Surroundings(unread={lookups.RAY_JOB: str(error)})
+        return Surroundings(unread={RAY_JOB_NAME: str(error)})
     return Surroundings(
         objects=tuple(each | {"apiVersion": RAY_JOB.api_version, "kind": RAY_JOB.kind} for each in jobs)
     )

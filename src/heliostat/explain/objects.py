@@ -11,9 +11,8 @@ from msgspec import Struct
 from heliostat.explain.events import Warnings
 from heliostat.explain.explanation import Explanation, Sentence, join_unique
 from heliostat.explain.fixes import REFUSAL_FIXES, find_fix
-from heliostat.explain.images import tell_versions
 from heliostat.explain.places import list_places
-from heliostat.explain.pods import find_pod_trouble, tell_troubles
+from heliostat.explain.pods import find_pod_trouble, tell_troubles, tell_versions
 from heliostat.kube.conditions import condition_status, get_condition
 from heliostat.kube.jsontree import JsonObject
 from heliostat.kube.owners import owner_references

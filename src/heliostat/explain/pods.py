@@ -4,13 +4,14 @@ What the Pod says of itself counts first; where that is vague ("is being created
 tells the cause. Pods of one group that wait for the same thing are told together.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from msgspec import Struct
 
 from heliostat.explain.events import Warned, Warnings
 from heliostat.explain.explanation import Sentence
 from heliostat.explain.fixes import POD_FIXES, find_fix
+from heliostat.kube.image_versions import find_version_differences
 from heliostat.kube.pods import ContainerStatus, PodView, condition, is_terminal, is_terminating, why_waiting
 
 # What is worth looking for in events, by what the Pod says. The other reasons tell enough themselves.
@@ -24,6 +25,9 @@ _TELLING: dict[str, tuple[str, ...]] = {
 
 
 _LOOPING = "CrashLoopBackOff"
+_OTHER_VERSION_FIX = (
+    "heliostat down, then heliostat up --exact-images; or name the version that is there in the image and the spec"
+)
 _STARTED_AGAIN = (_LOOPING, "ContainersNotReady")
 
 
@@ -135,3 +139,14 @@ def logs_command(pod: PodView, status: ContainerStatus | None) -> str:
     namespace = f" -n {pod.namespace}" if pod.namespace not in ("", "default") else ""
     container = f" -c {status.name}" if status is not None and status.name not in pod.container_names[:1] else ""
     return f"heliostat logs {pod.name}{namespace}{container}"
+
+
+def tell_versions(pods: Iterable[PodView]) -> Iterator[Sentence]:
+    """Pods that run another version than their image says: they may well work, so it is a note."""
+    for message, found in find_version_differences(pods).items():
+        others = f" and {len(found) - 1} more" if len(found) > 1 else ""
+        verb = "run" if others else "runs"
+        why = message.partition("; ")[0]  # what follows is the fix
+        yield Sentence(
+            f"Pod {found[0].name}{others} {verb} another version than the image says", why, _OTHER_VERSION_FIX
+        )

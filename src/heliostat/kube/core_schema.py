@@ -1,7 +1,7 @@
 """The schemas of Kubernetes' own kinds, from compact tables that ``tools/generate_core_schema.py`` writes.
 
 Two tables: ``definition`` speaks about objects in the API (every built-in kind, with strategic merge keys), and
-``template_definition`` about the core objects that ray.io kinds embed, as their CRDs describe them. Definitions refer
+``template_definition`` about the core objects that custom kinds embed, as their CRDs describe them. Definitions refer
 to each other by name (``$ref``), and each one is decoded when it is first asked for.
 """
 
@@ -45,7 +45,7 @@ def definition(name: str) -> JsonSchema:
 
 
 def template_definition(name: str) -> JsonSchema:
-    """The same for a core object inside a ray.io kind."""
+    """The same for a core object inside a custom kind."""
     return _decode_definition("templates.json", name)
 
 

@@ -1,7 +1,7 @@
 """A JSON tree in which equal parts are one and the same object: less memory for what is kept and never changed.
 
-The schema of a Ray kind holds the schema of a Pod several times over, and the word "string" thousands of times; of its
-nine megabytes of objects half a megabyte is left. Whoever shares a tree promises that nobody edits it.
+The schema of a custom kind may hold that of a Pod several times over, and the word "string" thousands of times; of nine
+megabytes of such objects half a megabyte is left. Whoever shares a tree promises that nobody edits it.
 """
 
 from typing import Any, TypeVar

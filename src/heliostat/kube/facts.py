@@ -14,7 +14,7 @@ V = TypeVar("V")
 
 
 class FactKey(Struct, frozen=True, order=True):
-    """Which fact: its kind (``ray-job``, ``serve-applications``) and of what (a UID, or namespace/name)."""
+    """Which fact: its kind (a word of whoever asks for it) and of what (a UID, or namespace/name)."""
 
     kind: str
     of: str

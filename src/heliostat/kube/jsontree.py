@@ -183,3 +183,16 @@ def diff_merge_patch(old: JsonObject, new: JsonObject) -> JsonObject:
 def _is_same(left: Any, right: Any) -> bool:
     """Equal as JSON: 1, 1.0 and true are three values; the order of keys says nothing, also inside lists."""
     return left == right and _sorting_encoder.encode(left) == _sorting_encoder.encode(right)
+
+
+def drop_empty(tree: Any, significant: frozenset[str] = frozenset()) -> Any:
+    """The tree without empty lists, objects and nulls: an API server keeps none of them.
+
+    The ``significant`` keys mean something when empty and stay.
+    """
+    if isinstance(tree, dict):
+        kept = {key: drop_empty(value, significant) for key, value in tree.items()}
+        return {key: value for key, value in kept.items() if key in significant or value not in (None, [], {})}
+    if isinstance(tree, list):
+        return [drop_empty(value, significant) for value in tree]
+    return tree

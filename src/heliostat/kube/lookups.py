@@ -14,8 +14,6 @@ JsonObject: TypeAlias = dict[str, Any]
 Found: TypeAlias = JsonObject | Unknown | None
 KindName: TypeAlias = str  # Kind.group, or Kind alone for the core group
 
-RAY_CLUSTER = "RayCluster.ray.io"
-RAY_JOB = "RayJob.ray.io"
 SERVICE_ACCOUNT = "ServiceAccount"
 SECRET = "Secret"  # noqa: S105
 SERVICE = "Service"

@@ -27,6 +27,14 @@ def parse_timestamp(text: str) -> float:
         raise TimestampError(f"{text!r} is not a time; there is no such day, hour or zone") from None
 
 
+def moment_of(text: str | None) -> float | None:
+    """Epoch seconds, or None when the text is missing or not a time: a text that says none is no error."""
+    try:
+        return parse_timestamp(text) if text else None
+    except TimestampError:
+        return None
+
+
 def format_timestamp(epoch: float) -> str:
     """Whole seconds, cut off: ``2026-01-31T12:00:00Z``."""
     return _second_text(math.floor(epoch))

@@ -16,7 +16,7 @@ from heliostat.runtime.errors import (
     NotFoundError,
     RefusedError,
 )
-from heliostat.runtime.outcome import Failure
+from heliostat.runtime.outcome import FailedAction
 
 # The first row that fits counts: the error, words in its text, the reason, what ends it.
 _REFUSALS: tuple[tuple[type[RefusedError], str, str, str], ...] = (
@@ -30,7 +30,7 @@ _REFUSALS: tuple[tuple[type[RefusedError], str, str, str], ...] = (
 )
 
 
-def list_hindrances(failures: Iterable[Failure]) -> tuple[Hindrance, ...]:
+def list_hindrances(failures: Iterable[FailedAction]) -> tuple[Hindrance, ...]:
     found = (_hindrance_of(failure) for failure in failures if not failure.tag)
     return tuple(hindrance for hindrance in found if hindrance is not None)
 
@@ -45,7 +45,7 @@ def _kind_of(hindrance: Hindrance) -> tuple[str, str]:
     return hindrance.reason, hindrance.message.partition(": ")[0]
 
 
-def _hindrance_of(failure: Failure) -> Hindrance | None:
+def _hindrance_of(failure: FailedAction) -> Hindrance | None:
     error, text = failure.error, str(failure.error)
     for kind, words, reason, until in _REFUSALS:
         if isinstance(error, kind) and words in text:
@@ -53,7 +53,7 @@ def _hindrance_of(failure: Failure) -> Hindrance | None:
     return None
 
 
-def _title(failure: Failure) -> str:
+def _title(failure: FailedAction) -> str:
     action = failure.action
     verb = type(action).__name__.lower()
     return verb if isinstance(action, Effect) else f"{verb} {action.ref}"

@@ -12,9 +12,9 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
+from heliostat.api.kinds import RAY_CLUSTER_NAME, RAY_JOB_NAME
 from heliostat.api.settings import Settings
 from heliostat.desired import labels
-from heliostat.kube import lookups
 from heliostat.kube.lookups import KindName, kind_name
 from heliostat.kube.objects import Object
 from heliostat.kube.pods import PodSpec, PodStatus
@@ -162,7 +162,7 @@ WATCHED: tuple[Watched, ...] = (
     ),
 )  # fmt: skip
 
-RESOURCES: dict[KindName, ResourceType] = {lookups.RAY_CLUSTER: RAY_CLUSTER, lookups.RAY_JOB: RAY_JOB} | {
+RESOURCES: dict[KindName, ResourceType] = {RAY_CLUSTER_NAME: RAY_CLUSTER, RAY_JOB_NAME: RAY_JOB} | {
     row.name: row.resource for row in WATCHED
 }
 HEARD_WHEN_GONE = frozenset(row.name for row in WATCHED if row.heard_when_gone)

@@ -17,7 +17,7 @@ from heliostat.kube.resource_types import ResourceType
 from heliostat.runtime import calls
 from heliostat.runtime.calls import Selection
 from heliostat.runtime.errors import AmbiguousError, ApiError, UnavailableError, error_of
-from heliostat.runtime.limit import Lane, Verdict
+from heliostat.runtime.limit import Lane, Reception
 from heliostat.runtime.limiter import Limiter, Ticket
 from heliostat.runtime.rate import Rate
 from heliostat.runtime.retries import decide_retry
@@ -221,7 +221,7 @@ class Client:
     async def _attempt(self, call: Call, purpose: _Purpose, deadline: float, send: _Send[A]) -> A:
         asked = purpose.asked if purpose.asked is not None else self._clock()
         ticket = await self._enter(call, purpose, deadline, asked)
-        outcome, verdict, received = "Cancelled", Verdict.UNKNOWN, 0
+        outcome, verdict, received = "Cancelled", Reception.UNKNOWN, 0
         try:
             if call.is_write and self.fence is not None:
                 self.fence.check()
@@ -230,7 +230,7 @@ class Client:
             outcome, verdict = str(status), _verdict_of(status)
         except ApiError as error:
             is_late = isinstance(error, AmbiguousError) and self._clock() >= deadline - _TIMER_SLACK
-            outcome, verdict = type(error).__name__, Verdict.OVERLOADED if is_late else Verdict.UNKNOWN
+            outcome, verdict = type(error).__name__, Reception.OVERLOADED if is_late else Reception.UNKNOWN
             raise
         finally:
             self.limiter.leave(ticket, verdict)
@@ -273,7 +273,7 @@ def _body_of(reply: Reply) -> bytes:
     return reply.body
 
 
-def _verdict_of(status: int) -> Verdict:
+def _verdict_of(status: int) -> Reception:
     if status in _OVERLOAD_CODES:
-        return Verdict.OVERLOADED
-    return Verdict.UNKNOWN if status >= 500 else Verdict.SERVED
+        return Reception.OVERLOADED
+    return Reception.UNKNOWN if status >= 500 else Reception.SERVED

@@ -17,7 +17,7 @@ import msgspec
 from heliostat.kube.persisted import PrematureUseError, find_premature_use
 from heliostat.kube.plan import SILENT, Action, Create, Delete, Effect, Event, Patch, Plan, Replace, Report, Stage
 from heliostat.runtime.errors import ApiError
-from heliostat.runtime.outcome import Failure, Outcome
+from heliostat.runtime.outcome import FailedAction, Outcome
 from heliostat.runtime.pace import Pace, Seat
 from heliostat.runtime.reconciler import Subject
 from heliostat.runtime.writing import Writing
@@ -68,7 +68,7 @@ class Executor:
         Raises PrematureUseError, and does nothing, for a plan that uses a name before it is persisted.
         """
         _check_names(plan)
-        failures: list[Failure] = []
+        failures: list[FailedAction] = []
         failed_stages: set[str] = set()
         blocked: list[str] = []
         pace = Pace(self._short_plan, is_wanted, seat)
@@ -88,9 +88,9 @@ class Executor:
         written = pace.tried - len(failures)
         return Outcome(written, tuple(failures), tuple(blocked), pace.is_given_up, pace.is_cut_short)
 
-    async def _run_stage(self, subject: Subject, stage: Stage, pace: Pace) -> list[Failure]:
+    async def _run_stage(self, subject: Subject, stage: Stage, pace: Pace) -> list[FailedAction]:
         clock = asyncio.get_running_loop().time
-        failures: list[Failure] = []
+        failures: list[FailedAction] = []
         for kind, group in groupby(stage.actions, key=type):
             rest = 0.0
             for batch in _batches(list(group), self._parallel, slow_start=kind is Create):
@@ -107,9 +107,9 @@ class Executor:
                     break  # the rest would be refused as well; the next plan tries again
         return failures
 
-    async def _conclude(self, subject: Subject, plan: Plan, pace: Pace) -> list[Failure]:
+    async def _conclude(self, subject: Subject, plan: Plan, pace: Pace) -> list[FailedAction]:
         """The status, and what the plan tells."""
-        failures: list[Failure] = []
+        failures: list[FailedAction] = []
         if plan.status is not None:
             failures = await self._run_batch(subject, [plan.status])
             pace.tried += 1
@@ -118,16 +118,16 @@ class Executor:
                 self._record(subject, event)
         return failures
 
-    async def _run_batch(self, subject: Subject, actions: Sequence[Action]) -> list[Failure]:
+    async def _run_batch(self, subject: Subject, actions: Sequence[Action]) -> list[FailedAction]:
         if len(actions) == 1:
-            results: list[Failure | None] = [await self._run(subject, actions[0])]
+            results: list[FailedAction | None] = [await self._run(subject, actions[0])]
         else:
             async with asyncio.TaskGroup() as group:
                 tasks = [group.create_task(self._run(subject, action)) for action in actions]
             results = [task.result() for task in tasks]
         return [failure for failure in results if failure is not None]
 
-    async def _run(self, subject: Subject, action: Action) -> Failure | None:
+    async def _run(self, subject: Subject, action: Action) -> FailedAction | None:
         report = _report_of(action)
         try:
             await self._writing.carry_out(self.writer_for(subject), action)
@@ -135,7 +135,7 @@ class Executor:
             self._tell(subject, report.failure, report.separator, error)
             if self._on_write is not None:
                 self._on_write(action, error)
-            return Failure(action, error, report.failure_tag)
+            return FailedAction(action, error, report.failure_tag)
         self._tell(subject, report.success)
         if self._on_write is not None:
             self._on_write(action, None)

@@ -18,7 +18,7 @@ class Finding(Struct, frozen=True):
     problem: str | None
 
 
-class Verdict(Struct, frozen=True):
+class HealthReport(Struct, frozen=True):
     """What an endpoint answers."""
 
     endpoint: str
@@ -54,12 +54,12 @@ class Health:
         self._alive.pop(name, None)
         self._ready.pop(name, None)
 
-    def livez(self, endpoint: str = "livez") -> Verdict:
-        return Verdict(endpoint, tuple(_ask(name, check) for name, check in list(self._alive.items())))
+    def livez(self, endpoint: str = "livez") -> HealthReport:
+        return HealthReport(endpoint, tuple(_ask(name, check) for name, check in list(self._alive.items())))
 
-    def readyz(self) -> Verdict:
+    def readyz(self) -> HealthReport:
         checks = {**self._alive, **self._ready}
-        return Verdict("readyz", tuple(_ask(name, check) for name, check in checks.items()))
+        return HealthReport("readyz", tuple(_ask(name, check) for name, check in checks.items()))
 
 
 def _ask(name: str, check: Check) -> Finding:

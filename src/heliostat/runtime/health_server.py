@@ -11,7 +11,7 @@ from typing import Final, Self
 
 from msgspec import Struct
 
-from heliostat.runtime.health import Health, Verdict
+from heliostat.runtime.health import Health, HealthReport
 from heliostat.runtime.metrics import CONTENT_TYPE, Registry
 
 PROBES: Final = ("/healthz", "/livez", "/readyz")
@@ -145,7 +145,7 @@ class HealthServer:
         return {path: page for path, page in pages.items() if path in self._served.pages}
 
 
-def _judge(verdict: Verdict, *, is_verbose: bool) -> Answer:
+def _judge(verdict: HealthReport, *, is_verbose: bool) -> Answer:
     if verdict.is_well and not is_verbose:
         return Answer(200, "ok")
     return Answer(200 if verdict.is_well else 500, verdict.render())

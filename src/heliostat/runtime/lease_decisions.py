@@ -109,10 +109,10 @@ class Lost(Struct, frozen=True):
     because: str
 
 
-Verdict: TypeAlias = Read | Acquire | Renew | Lead | Pause | Lost
+LeaseStep: TypeAlias = Read | Acquire | Renew | Lead | Pause | Lost
 
 
-class Sight(Enum):
+class LeaseState(Enum):
     """What the lease looks like to us."""
 
     UNREAD = auto()
@@ -132,23 +132,23 @@ class Move(Enum):
 
 
 # (what we see, do we hold it) → what to do
-TABLE: Final[dict[tuple[Sight, bool], Move]] = {
-    (Sight.UNREAD, False): Move.READ,
-    (Sight.ABSENT, False): Move.ACQUIRE,
-    (Sight.RELEASED, False): Move.ACQUIRE,
-    (Sight.OURS, False): Move.ACQUIRE,  # our own attempt, whose answer was lost
-    (Sight.THEIRS, False): Move.WATCH,
-    (Sight.EXPIRED, False): Move.ACQUIRE,
-    (Sight.UNREAD, True): Move.READ,
-    (Sight.ABSENT, True): Move.GIVE_UP,
-    (Sight.RELEASED, True): Move.GIVE_UP,
-    (Sight.OURS, True): Move.RENEW,
-    (Sight.THEIRS, True): Move.GIVE_UP,
-    (Sight.EXPIRED, True): Move.GIVE_UP,
+TABLE: Final[dict[tuple[LeaseState, bool], Move]] = {
+    (LeaseState.UNREAD, False): Move.READ,
+    (LeaseState.ABSENT, False): Move.ACQUIRE,
+    (LeaseState.RELEASED, False): Move.ACQUIRE,
+    (LeaseState.OURS, False): Move.ACQUIRE,  # our own attempt, whose answer was lost
+    (LeaseState.THEIRS, False): Move.WATCH,
+    (LeaseState.EXPIRED, False): Move.ACQUIRE,
+    (LeaseState.UNREAD, True): Move.READ,
+    (LeaseState.ABSENT, True): Move.GIVE_UP,
+    (LeaseState.RELEASED, True): Move.GIVE_UP,
+    (LeaseState.OURS, True): Move.RENEW,
+    (LeaseState.THEIRS, True): Move.GIVE_UP,
+    (LeaseState.EXPIRED, True): Move.GIVE_UP,
 }
 
 
-def decide(seen: Seen | None, me: Standing, now: float, settings: LeaseSettings) -> Verdict:
+def decide(seen: Seen | None, me: Standing, now: float, settings: LeaseSettings) -> LeaseStep:
     if me.renewed_at is not None and now >= _lost_at(me.renewed_at, settings):
         return Lost(f"the lease was not renewed for {now - me.renewed_at:.1f} s")
     sight = classify(seen, now, settings)
@@ -164,16 +164,16 @@ def decide(seen: Seen | None, me: Standing, now: float, settings: LeaseSettings)
     return Renew() if move is Move.RENEW else Read()
 
 
-def classify(seen: Seen | None, now: float, settings: LeaseSettings) -> Sight:
+def classify(seen: Seen | None, now: float, settings: LeaseSettings) -> LeaseState:
     if seen is None or not seen.is_current:
-        return Sight.UNREAD
+        return LeaseState.UNREAD
     if seen.record is None:
-        return Sight.ABSENT
+        return LeaseState.ABSENT
     if not seen.record.holder:
-        return Sight.RELEASED
+        return LeaseState.RELEASED
     if seen.record.holder == settings.identity:
-        return Sight.OURS
-    return Sight.THEIRS if now < expires_at(seen, settings) else Sight.EXPIRED
+        return LeaseState.OURS
+    return LeaseState.THEIRS if now < expires_at(seen, settings) else LeaseState.EXPIRED
 
 
 def expires_at(seen: Seen, settings: LeaseSettings) -> float:
@@ -191,8 +191,8 @@ def hold(seen: Seen | None, before: Standing, sent: float, settings: LeaseSettin
     return Standing(sent + pause, sent, changed_at + settings.request_seconds)
 
 
-def _may_begin(me: Standing, sight: Sight, now: float) -> bool:
-    return sight is Sight.OURS and not me.is_leading and me.renewed_at is not None and now >= me.leads_from
+def _may_begin(me: Standing, sight: LeaseState, now: float) -> bool:
+    return sight is LeaseState.OURS and not me.is_leading and me.renewed_at is not None and now >= me.leads_from
 
 
 def _lost_at(renewed_at: float, settings: LeaseSettings) -> float:
@@ -211,13 +211,13 @@ def _appointments(seen: Seen | None, me: Standing, move: Move, settings: LeaseSe
     return appointments
 
 
-def _describe(sight: Sight, seen: Seen | None) -> str:
+def _describe(sight: LeaseState, seen: Seen | None) -> str:
     holder = seen.record.holder if seen is not None and seen.record is not None else ""
     return {
-        Sight.UNREAD: "the lease has not been read",
-        Sight.ABSENT: "there is no lease",
-        Sight.RELEASED: "the lease was released",
-        Sight.OURS: "the lease names us",
-        Sight.THEIRS: f"the lease is held by {holder}",
-        Sight.EXPIRED: f"{holder} has not renewed the lease for its whole duration",
+        LeaseState.UNREAD: "the lease has not been read",
+        LeaseState.ABSENT: "there is no lease",
+        LeaseState.RELEASED: "the lease was released",
+        LeaseState.OURS: "the lease names us",
+        LeaseState.THEIRS: f"the lease is held by {holder}",
+        LeaseState.EXPIRED: f"{holder} has not renewed the lease for its whole duration",
     }[sight]

@@ -21,7 +21,7 @@ _RECENT_WEIGHT = 0.2
 _USUAL_DRIFT = 1.005  # each request: what is usual follows a server that has become slower for good
 
 
-class Verdict(Enum):
+class Reception(Enum):
     SERVED = "served"
     OVERLOADED = "overloaded"
     UNKNOWN = "unknown"  # no connection, broken off, cancelled: says nothing about load
@@ -40,10 +40,10 @@ class Sample(Struct, frozen=True):
     started: float
     ended: float
     in_flight: int  # when it started, itself included
-    verdict: Verdict
+    verdict: Reception
 
 
-class Pace(Struct, frozen=True):
+class Latency(Struct, frozen=True):
     """Seconds that requests take: at best, and lately."""
 
     usual: float
@@ -58,14 +58,14 @@ class LimitState(Struct, frozen=True):
     limit: float = START
     is_probing: bool = True  # no trouble yet
     lowered_at: float = -math.inf
-    paces: dict[Lane, Pace] = {}
+    paces: dict[Lane, Latency] = {}
 
 
 def decide_limit(state: LimitState, sample: Sample) -> LimitState:
     """The state after this request."""
-    if sample.verdict is Verdict.UNKNOWN or sample.started < state.lowered_at:
+    if sample.verdict is Reception.UNKNOWN or sample.started < state.lowered_at:
         return state
-    if sample.verdict is Verdict.OVERLOADED:
+    if sample.verdict is Reception.OVERLOADED:
         return _lowered(state, max(FLOOR, state.limit / 2), sample.ended)
     pace = _learn(state.paces.get(sample.lane), sample.ended - sample.started)
     state = replace(state, paces={**state.paces, sample.lane: pace})
@@ -81,8 +81,8 @@ def _lowered(state: LimitState, limit: float, now: float) -> LimitState:
     return replace(state, limit=limit, is_probing=False, lowered_at=now)
 
 
-def _learn(pace: Pace | None, seconds: float) -> Pace:
+def _learn(pace: Latency | None, seconds: float) -> Latency:
     if pace is None:
-        return Pace(seconds, seconds)
+        return Latency(seconds, seconds)
     recent = pace.recent + (seconds - pace.recent) * _RECENT_WEIGHT
-    return Pace(min(seconds, pace.usual * _USUAL_DRIFT), recent)
+    return Latency(min(seconds, pace.usual * _USUAL_DRIFT), recent)

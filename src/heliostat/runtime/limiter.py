@@ -12,7 +12,7 @@ from contextlib import suppress
 
 from msgspec import Struct
 
-from heliostat.runtime.limit import Lane, LimitState, Sample, Verdict, decide_limit
+from heliostat.runtime.limit import Lane, LimitState, Reception, Sample, decide_limit
 
 
 class Ticket(Struct, frozen=True):
@@ -59,7 +59,7 @@ class Limiter:
         await self._wait(self._writes if lane is Lane.WRITE else self._reads)
         return Ticket(lane, self._clock(), self._in_flight)
 
-    def leave(self, ticket: Ticket, verdict: Verdict) -> None:
+    def leave(self, ticket: Ticket, verdict: Reception) -> None:
         sample = Sample(ticket.lane, ticket.started, self._clock(), ticket.in_flight, verdict)
         self._state = decide_limit(self._state, sample)
         self._in_flight -= 1

@@ -6,7 +6,7 @@ from heliostat.kube.plan import Action
 from heliostat.runtime.errors import ApiError, ThrottledError
 
 
-class Failure(Struct, frozen=True):
+class FailedAction(Struct, frozen=True):
     action: Action
     error: Exception
     tag: str = ""  # the kind of failure for the subject's status, from the action's report
@@ -14,7 +14,7 @@ class Failure(Struct, frozen=True):
 
 class Outcome(Struct, frozen=True):
     written: int = 0
-    failures: tuple[Failure, ...] = ()
+    failures: tuple[FailedAction, ...] = ()
     blocked: tuple[str, ...] = ()  # stages that were not begun, because one they need failed
     is_given_up: bool = False  # in the middle, because something else is wanted by now
     is_cut_short: bool = False  # in the middle, because others have waited for their turn

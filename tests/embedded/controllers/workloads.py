@@ -14,7 +14,7 @@ from heliostat.kube.objects import Key
 from heliostat.kube.plan import Effect, Plan, Ref, ref_of
 from heliostat.kube.timestamps import format_timestamp
 from heliostat.runtime.errors import RefusedError
-from heliostat.runtime.outcome import Failure, Outcome
+from heliostat.runtime.outcome import FailedAction, Outcome
 
 LABELS = {"app": "web"}
 
@@ -64,7 +64,7 @@ def pod(name: str, **metadata: Any) -> JsonObject:
 def failed(tag: str, message: str) -> Outcome:
     """How a plan ended with which one write failed."""
     write = Effect("any", {}, "", "")
-    return Outcome(failures=(Failure(write, RefusedError(403, "Forbidden", message), tag),))
+    return Outcome(failures=(FailedAction(write, RefusedError(403, "Forbidden", message), tag),))
 
 
 def controlled_by(tree: JsonObject) -> list[JsonObject]:

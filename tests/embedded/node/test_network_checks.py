@@ -22,14 +22,14 @@ from embedded.node.pod_shapes import build_pod, container
 from heliostat.embedded.node.pods import Probe
 from heliostat.embedded.node.probing import http_get
 from heliostat.embedded.node.probing.probe_checks import Checked, Target, check
-from heliostat.embedded.node.probing.probes import Verdict
+from heliostat.embedded.node.probing.probes import ProbeResult
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from heliostat.embedded.node.isolating.sandbox import Sandbox
 
-YES, NO, DUNNO = Verdict.SUCCESS, Verdict.FAILURE, Verdict.UNKNOWN
+YES, NO, DUNNO = ProbeResult.SUCCESS, ProbeResult.FAILURE, ProbeResult.UNKNOWN
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
@@ -239,7 +239,7 @@ class Health:
         (False, "", NO),
     ],
 )
-def test_the_health_of_a_grpc_service(has_health: bool, service: str, expected: Checked | Verdict) -> None:
+def test_the_health_of_a_grpc_service(has_health: bool, service: str, expected: Checked | ProbeResult) -> None:
     grpc = pytest.importorskip("grpc")
     handlers = (Health(grpc),) if has_health else ()
     server = grpc.server(futures.ThreadPoolExecutor(1), handlers=handlers)

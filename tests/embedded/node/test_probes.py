@@ -10,16 +10,16 @@ from embedded.node.pod_shapes import NOW, UID, build_pod, container, running
 from heliostat.embedded.node.pods import Container, Probe
 from heliostat.embedded.node.probing.probes import (
     ProbeKind,
+    ProbeResult,
     Tallies,
     Tally,
-    Verdict,
     build_health,
     count,
     decide_next_check,
     recall_tallies,
 )
 
-YES, NO, DUNNO = Verdict.SUCCESS, Verdict.FAILURE, Verdict.UNKNOWN
+YES, NO, DUNNO = ProbeResult.SUCCESS, ProbeResult.FAILURE, ProbeResult.UNKNOWN
 ANY = {"exec": {"command": ["true"]}}
 
 
@@ -29,7 +29,7 @@ def probed(**probes: dict[str, int]) -> Container:
     return build_pod(container(**fields)).spec.containers[0]
 
 
-def stands(**kinds: Verdict) -> Tallies:
+def stands(**kinds: ProbeResult) -> Tallies:
     return {ProbeKind(kind.title()): Tally(verdict) for kind, verdict in kinds.items()}
 
 
@@ -48,7 +48,7 @@ def stands(**kinds: Verdict) -> Tallies:
         ([NO, NO, NO, YES, YES], YES),
     ],
 )
-def test_an_answer_counts_when_it_came_often_enough_in_a_row(answers: list[Verdict], expected: Verdict) -> None:
+def test_an_answer_counts_when_it_came_often_enough_in_a_row(answers: list[ProbeResult], expected: ProbeResult) -> None:
     probe, tally = Probe(success_threshold=2, failure_threshold=3), Tally()
     for number, answer in enumerate(answers):
         tally = count(tally, probe, answer, float(number))
@@ -127,7 +127,7 @@ def test_a_check_comes_after_the_delay_and_one_period_after_the_last(
 
 @given(st.lists(st.sampled_from([YES, NO, DUNNO])), st.integers(1, 4), st.integers(1, 4))
 def test_what_stands_was_said_often_enough_and_is_the_last_that_was(
-    answers: list[Verdict], successes: int, failures: int
+    answers: list[ProbeResult], successes: int, failures: int
 ) -> None:
     probe, tally, streak = Probe(success_threshold=successes, failure_threshold=failures), Tally(), 0
     known = [answer for answer in answers if answer is not DUNNO]

@@ -12,7 +12,7 @@ from heliostat.embedded.node.isolating.sandbox import Sandbox, SandboxError, San
 from heliostat.embedded.node.pods import Container, Probe
 from heliostat.embedded.node.probing.hooks import HookError, run_hook
 from heliostat.embedded.node.probing.probe_checks import Checked, Target, check
-from heliostat.embedded.node.probing.probes import Verdict
+from heliostat.embedded.node.probing.probes import ProbeResult
 from heliostat.embedded.node.shim.protocol import Order
 from heliostat.embedded.node.short_commands import MOST_OUTPUT, CommandResult, run_short_command
 
@@ -95,9 +95,9 @@ async def nowhere(_address: str, _port: int) -> Any:
 @pytest.mark.parametrize(
     ("command", "expected"),
     [
-        (("true",), Checked(Verdict.SUCCESS)),
-        (shell("echo bad; false"), Checked(Verdict.FAILURE, "bad\n")),
-        (("sleep", "9"), Checked(Verdict.FAILURE, 'command timed out: "sleep 9" timed out after 1s')),
+        (("true",), Checked(ProbeResult.SUCCESS)),
+        (shell("echo bad; false"), Checked(ProbeResult.FAILURE, "bad\n")),
+        (("sleep", "9"), Checked(ProbeResult.FAILURE, 'command timed out: "sleep 9" timed out after 1s')),
     ],
 )
 def test_what_a_probe_makes_of_a_command(play: Play, command: tuple[str, ...], expected: Checked) -> None:
@@ -105,7 +105,7 @@ def test_what_a_probe_makes_of_a_command(play: Play, command: tuple[str, ...], e
         probe = Probe(exec_={"command": list(command)}, timeout_seconds=1)
         assert await check(probe, Target(sandbox, "c", Container("c"), ""), nowhere) == expected
         gone = await check(probe, Target(sandbox, "gone", Container("gone"), ""), nowhere)
-        assert gone.verdict is Verdict.UNKNOWN
+        assert gone.verdict is ProbeResult.UNKNOWN
 
     play(scene)
 

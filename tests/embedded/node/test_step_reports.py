@@ -10,7 +10,7 @@ from heliostat.embedded.node.environment import MissingReferenceError
 from heliostat.embedded.node.imaging.images import UnknownImageError
 from heliostat.embedded.node.isolating.sandbox import SandboxError
 from heliostat.embedded.node.lifecycle import Dismantle, Prepare, Release, Start, Step, Stop
-from heliostat.embedded.node.probing.probes import ProbeKind, Verdict
+from heliostat.embedded.node.probing.probes import ProbeKind, ProbeResult
 from heliostat.embedded.node.statuses import Place, build_status
 from heliostat.embedded.node.step_reports import (
     build_failure_events,
@@ -20,11 +20,11 @@ from heliostat.embedded.node.step_reports import (
     find_troubles,
 )
 from heliostat.kube.plan import SILENT, Effect
-from heliostat.runtime.outcome import Failure, Outcome
+from heliostat.runtime.outcome import FailedAction, Outcome
 
 
 def failed(error: Exception, tag: str = "") -> Outcome:
-    return Outcome(failures=(Failure(Effect("pod-step", {}, "k", because="it"), error, tag),))
+    return Outcome(failures=(FailedAction(Effect("pod-step", {}, "k", because="it"), error, tag),))
 
 
 @pytest.mark.parametrize(
@@ -103,13 +103,13 @@ def test_back_off_is_news_and_a_command_that_is_missing_only_once() -> None:
 @pytest.mark.parametrize(
     ("verdict", "expected"),
     [
-        (Verdict.FAILURE, "Readiness probe failed: why"),
-        (Verdict.UNKNOWN, "Readiness probe errored and resulted in unknown state: why"),
+        (ProbeResult.FAILURE, "Readiness probe failed: why"),
+        (ProbeResult.UNKNOWN, "Readiness probe errored and resulted in unknown state: why"),
     ],
 )
-def test_unhealthy_says_which_probe_and_what_it_heard(verdict: Verdict, expected: str) -> None:
+def test_unhealthy_says_which_probe_and_what_it_heard(verdict: ProbeResult, expected: str) -> None:
     assert node_events.unhealthy(ProbeKind.READINESS, verdict, "why").note == expected
 
 
 def test_a_note_is_never_longer_than_events_may_have() -> None:
-    assert len(node_events.unhealthy(ProbeKind.LIVENESS, Verdict.FAILURE, "x" * 5000).note) == 1024
+    assert len(node_events.unhealthy(ProbeKind.LIVENESS, ProbeResult.FAILURE, "x" * 5000).note) == 1024

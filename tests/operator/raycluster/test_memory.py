@@ -13,8 +13,8 @@ from heliostat.operator.kinds import WholeObject
 from heliostat.operator.raycluster.memory import Memory, failure_of
 from heliostat.operator.understanding import Understanding
 from heliostat.plan.raycluster.kind import RAY_CLUSTER
-from heliostat.plan.raycluster.situation import Failure
-from heliostat.plan.raycluster.status_pacing import Pace
+from heliostat.plan.raycluster.situation import LastFailure
+from heliostat.plan.raycluster.status_pacing import PacedPlan
 from heliostat.runtime.errors import (
     AmbiguousError,
     ConflictError,
@@ -23,8 +23,7 @@ from heliostat.runtime.errors import (
     InvalidError,
     ThrottledError,
 )
-from heliostat.runtime.outcome import Failure as FailedAction
-from heliostat.runtime.outcome import Outcome
+from heliostat.runtime.outcome import FailedAction, Outcome
 from plan.worlds import cluster_tree, group
 
 KEY = Key("ns", "demo")
@@ -48,16 +47,16 @@ def desired(*groups: str) -> DesiredCluster:
     ("outcome", "told"),
     [
         (Outcome(), None),
-        (failed((FORBIDDEN, "FailedCreateHeadPod")), Failure("FailedCreateHeadPod", "exceeded quota")),
+        (failed((FORBIDDEN, "FailedCreateHeadPod")), LastFailure("FailedCreateHeadPod", "exceeded quota")),
         (failed((ValueError("odd"), ""), (FORBIDDEN, "FailedCreateHeadPod")),
-         Failure("FailedCreateHeadPod", "exceeded quota")),
-        (failed((FORBIDDEN, "")), Failure("", "exceeded quota")),
+         LastFailure("FailedCreateHeadPod", "exceeded quota")),
+        (failed((FORBIDDEN, "")), LastFailure("", "exceeded quota")),
         (failed((ConflictError(409, "Conflict", "old view"), "FailedCreateHeadPod")), None),
         (failed((ThrottledError("busy", 1.0), "FailedCreateHeadPod")), None),
         (failed((FencedError("not the leader"), "FailedCreateHeadPod")), None),
     ],
 )  # fmt: skip
-def test_which_failure_is_told(outcome: Outcome, told: Failure | None) -> None:
+def test_which_failure_is_told(outcome: Outcome, told: LastFailure | None) -> None:
     assert failure_of(outcome) == told
 
 
@@ -81,7 +80,7 @@ def test_what_fails_beside_the_cluster_hinders_and_makes_it_no_less_ready(action
 
 def test_a_secret_that_cannot_be_made_is_a_failure_of_the_cluster() -> None:
     secret = Create({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s"}}, "Missing")
-    assert failure_of(Outcome(failures=(FailedAction(secret, FORBIDDEN),))) == Failure("", "exceeded quota")
+    assert failure_of(Outcome(failures=(FailedAction(secret, FORBIDDEN),))) == LastFailure("", "exceeded quota")
 
 
 def test_a_failure_stays_until_a_plan_succeeds_and_each_change_is_news() -> None:
@@ -89,7 +88,7 @@ def test_a_failure_stays_until_a_plan_succeeds_and_each_change_is_news() -> None
     assert memory.recall(KEY, "u", "1", None).failure is None
     assert memory.ended(KEY, failed((FORBIDDEN, "FailedCreateHeadPod")))
     assert not memory.ended(KEY, failed((FORBIDDEN, "FailedCreateHeadPod")))
-    assert memory.recall(KEY, "u", "1", None).failure == Failure("FailedCreateHeadPod", "exceeded quota")
+    assert memory.recall(KEY, "u", "1", None).failure == LastFailure("FailedCreateHeadPod", "exceeded quota")
     assert memory.ended(KEY, Outcome())
     assert memory.recall(KEY, "u", "1", None).failure is None
 
@@ -158,11 +157,11 @@ def test_a_refusal_without_a_tag_is_a_hindrance_until_it_is_over() -> None:
 def test_until_when_a_status_is_held_back_is_remembered_and_forgotten_with_the_cluster() -> None:
     memory = Memory()
     memory.recall(KEY, "uid", "1", None)
-    memory.decided(KEY, Pace(Plan(), held_until=7.0))
+    memory.decided(KEY, PacedPlan(Plan(), held_until=7.0))
     assert memory.recall(KEY, "uid", "1", None).held_until == 7.0
-    memory.decided(KEY, Pace(Plan()))
+    memory.decided(KEY, PacedPlan(Plan()))
     assert memory.recall(KEY, "uid", "1", None).held_until is None, "it was written"
-    memory.decided(KEY, Pace(Plan(), held_until=7.0))
+    memory.decided(KEY, PacedPlan(Plan(), held_until=7.0))
     assert memory.recall(KEY, "another", "1", None).held_until is None
 
 
@@ -180,16 +179,16 @@ def unheard(*names: str, blocked: tuple[str, ...] = ()) -> Outcome:
 def test_the_name_of_a_pod_whose_create_was_not_answered_is_kept_until_it_is() -> None:
     memory = Memory()
     memory.recall(KEY, "u", "1", None)
-    memory.decided(KEY, Pace(planned("a", "b")))
+    memory.decided(KEY, PacedPlan(planned("a", "b")))
     memory.ended(KEY, unheard("a"))
     assert memory.recall(KEY, "u", "1", None).unanswered == {"a"}
-    memory.decided(KEY, Pace(planned("c")))
+    memory.decided(KEY, PacedPlan(planned("c")))
     memory.ended(KEY, unheard("c"))
     assert memory.recall(KEY, "u", "1", None).unanswered == {"a", "c"}
-    memory.decided(KEY, Pace(planned("a")))
+    memory.decided(KEY, PacedPlan(planned("a")))
     memory.ended(KEY, Outcome(blocked=("workers/g",)))
     assert memory.recall(KEY, "u", "1", None).unanswered == {"a", "c"}
-    memory.decided(KEY, Pace(planned("a")))
+    memory.decided(KEY, PacedPlan(planned("a")))
     memory.ended(KEY, Outcome(written=1))
     assert memory.recall(KEY, "u", "1", None).unanswered == {"c"}
 
@@ -206,17 +205,17 @@ def test_another_life_met_the_cluster_at_another_moment_and_that_moment_stays() 
 def test_names_are_used_up_when_pods_came_or_went_and_free_again_with_another_version() -> None:
     memory = Memory()
     assert memory.recall(KEY, "u", "1", None).moves == 0
-    memory.decided(KEY, Pace(planned("p")))
+    memory.decided(KEY, PacedPlan(planned("p")))
     memory.ended(KEY, failed((FORBIDDEN, "FailedCreateHeadPod")))
     assert memory.recall(KEY, "u", "1", None).moves == 0, "it was refused"
-    memory.decided(KEY, Pace(planned("p")))
+    memory.decided(KEY, PacedPlan(planned("p")))
     memory.ended(KEY, Outcome(written=1))
     assert memory.recall(KEY, "u", "1", None).moves == 1
-    memory.decided(KEY, Pace(Plan()))
+    memory.decided(KEY, PacedPlan(Plan()))
     memory.ended(KEY, Outcome())
     assert memory.recall(KEY, "u", "1", None).moves == 1
     gone = Delete(Ref("v1", "Pod", "ns", "half"), "uid-of-half", "ReplicaIncomplete")
-    memory.decided(KEY, Pace(Plan(stages=(Stage("workers/g", (gone,)),))))
+    memory.decided(KEY, PacedPlan(Plan(stages=(Stage("workers/g", (gone,)),))))
     memory.ended(KEY, Outcome(written=1))
     assert memory.recall(KEY, "u", "1", None).moves == 2, "another life may have made it from this very view"
     assert memory.recall(KEY, "u", "2", None).moves == 0

@@ -5,11 +5,11 @@ from heliostat.kube.plan import Effect, Plan, Stage
 from heliostat.operator.rayjob.memory import Memory
 from heliostat.plan.rayjob.submission import STOP, SUBMIT
 from heliostat.runtime.errors import FencedError, InvalidError
-from heliostat.runtime.outcome import Failure, Outcome
+from heliostat.runtime.outcome import FailedAction, Outcome
 
 KEY = Key("ns", "job")
 OFFER = Effect(SUBMIT, {}, "id", "because")
-REFUSED = Outcome(failures=(Failure(OFFER, InvalidError(400, "", "bad runtime_env")),))
+REFUSED = Outcome(failures=(FailedAction(OFFER, InvalidError(400, "", "bad runtime_env")),))
 
 
 def offered() -> Memory:
@@ -36,7 +36,7 @@ def test_a_job_that_was_taken_is_refused_no_more() -> None:
 
 def test_who_does_not_lead_any_more_was_not_refused() -> None:
     memory = offered()
-    assert not memory.ended(KEY, Outcome(failures=(Failure(OFFER, FencedError("another leads")),)))
+    assert not memory.ended(KEY, Outcome(failures=(FailedAction(OFFER, FencedError("another leads")),)))
 
 
 def test_other_plans_say_nothing_about_it() -> None:

@@ -11,7 +11,7 @@ from heliostat.kube.plan import WriteStatus
 from heliostat.plan.observing import ObservationError
 from heliostat.plan.raycluster.cluster import plan_cluster
 from heliostat.plan.raycluster.observed import ObservedCluster, observe_objects
-from heliostat.plan.raycluster.situation import Failure, Remembered, Situation
+from heliostat.plan.raycluster.situation import LastFailure, Remembered, Situation
 from plan.worlds import (
     Tree,
     World,
@@ -144,7 +144,7 @@ def test_the_status_names_the_version_it_was_decided_from() -> None:
 
 def test_the_last_failure_is_told() -> None:
     plan = plan_world(
-        stable(cluster_tree()), remembered=Remembered(failure=Failure("FailedCreateHeadPod", "quota exceeded"))
+        stable(cluster_tree()), remembered=Remembered(failure=LastFailure("FailedCreateHeadPod", "quota exceeded"))
     )
     assert ("LastFailure", "quota exceeded") in [(wait.reason, wait.message) for wait in plan.waits]
 

@@ -7,7 +7,7 @@ import pytest
 from heliostat.api.settings import Settings
 from heliostat.desired.raycluster.cluster import build_desired
 from heliostat.kube.jsontree import copy_tree, merge_patch
-from heliostat.plan.raycluster.situation import Failure, Remembered
+from heliostat.plan.raycluster.situation import LastFailure, Remembered
 from heliostat.plan.raycluster.status import calculate_status, find_endpoints, is_consistent
 from plan.worlds import (
     Tree,
@@ -131,9 +131,11 @@ def test_8_1_resources_count_raw_replicas_and_every_kind_of_gpu() -> None:
 
 @pytest.mark.parametrize(
     ("failure", "hindered", "state"),
-    [(None, False, "ready"), (Failure("", "conflict"), False, None), (None, True, None)],
+    [(None, False, "ready"), (LastFailure("", "conflict"), False, None), (None, True, None)],
 )
-def test_8_3_an_error_stands_in_the_way_of_ready(failure: Failure | None, *, hindered: bool, state: str | None) -> None:
+def test_8_3_an_error_stands_in_the_way_of_ready(
+    failure: LastFailure | None, *, hindered: bool, state: str | None
+) -> None:
     status = status_of(newborn(cluster_tree()), Remembered(failure=failure), is_hindered=hindered)
     assert status.get("state") == state
 
@@ -146,14 +148,14 @@ def test_8_3_a_head_alone_is_not_ready_when_workers_are_wanted() -> None:
 def test_8_3_ready_is_kept_when_something_fails_later() -> None:
     world = stable(cluster_tree(group(replicas=3)))
     later = without_pods(world.after(60), keep_head=True)
-    status = status_of(later, Remembered(failure=Failure("FailedCreateWorkerPod", "quota")))
+    status = status_of(later, Remembered(failure=LastFailure("FailedCreateWorkerPod", "quota")))
     assert status["state"] == "ready"
     assert status["stateTransitionTimes"] == world.cluster["status"]["stateTransitionTimes"]
 
 
 def test_a_failure_shows_as_a_condition_and_goes_with_it() -> None:
     world = stable(cluster_tree())
-    failing = Remembered(failure=Failure("FailedCreateWorkerPod", "quota exceeded"))
+    failing = Remembered(failure=LastFailure("FailedCreateWorkerPod", "quota exceeded"))
     world = apply_plan(world, plan_world(world, remembered=failing))
     (shown,) = [c for c in world.cluster["status"]["conditions"] if c["type"] == "ReplicaFailure"]
     assert (shown["status"], shown["reason"]) == ("True", "FailedCreateWorkerPod")

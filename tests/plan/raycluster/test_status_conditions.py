@@ -5,8 +5,13 @@ from typing import Any
 import pytest
 
 from heliostat.kube.pods import ContainerState, ContainerStatus, PodCondition, PodView, Terminated, Waiting
-from heliostat.plan.raycluster.situation import Failure
-from heliostat.plan.raycluster.status_conditions import Situation, are_all_running, head_pod_ready, next_conditions
+from heliostat.plan.raycluster.situation import LastFailure
+from heliostat.plan.raycluster.status_conditions import (
+    ConditionInputs,
+    are_all_running,
+    head_pod_ready,
+    next_conditions,
+)
 from heliostat.plan.raycluster.suspend import SUSPENDED, SUSPENDING
 
 EARLIER, NOW = "2027-01-15T07:00:00Z", "2027-01-15T08:00:00Z"
@@ -76,7 +81,7 @@ def test_8_1_when_all_pods_run(pods: list[PodView], *, all_running: bool) -> Non
     assert are_all_running(pods) is all_running
 
 
-def situation(**fields: Any) -> Situation:
+def situation(**fields: Any) -> ConditionInputs:
     pods = [PodView(name="head", phase="Running", conditions=READY)]
     sound: dict[str, Any] = {
         "pods": pods,
@@ -86,7 +91,7 @@ def situation(**fields: Any) -> Situation:
         "suspend": None,
         "has_any_pod": True,
     }
-    return Situation(**(sound | fields))
+    return ConditionInputs(**(sound | fields))
 
 
 def old(*conditions: tuple[str, str]) -> list[dict[str, Any]]:
@@ -101,7 +106,7 @@ def brief(conditions: list[dict[str, Any]]) -> list[tuple[str, str]]:
 
 
 def test_r8_10_the_order_of_the_first_write() -> None:
-    failing = situation(failure=Failure("FailedCreateHeadPod", "quota"))
+    failing = situation(failure=LastFailure("FailedCreateHeadPod", "quota"))
     assert [type_ for type_, _status in brief(next_conditions([], failing, NOW))] == [
         "ReplicaFailure", "HeadPodReady", "RayClusterProvisioned", "RayClusterSuspended", "RayClusterSuspending",
     ]  # fmt: skip
@@ -120,13 +125,13 @@ def test_r8_10_a_time_changes_only_with_the_status() -> None:
 @pytest.mark.parametrize(
     ("failure", "hindered", "shown"),
     [
-        (Failure("FailedCreateHeadPod", "quota"), False, "FailedCreateHeadPod\nquota"),
-        (Failure("", "conflict"), False, "old"),
+        (LastFailure("FailedCreateHeadPod", "quota"), False, "FailedCreateHeadPod\nquota"),
+        (LastFailure("", "conflict"), False, "old"),
         (None, True, "old"),
         (None, False, None),
     ],
 )
-def test_8_2_step_1_replica_failure(failure: Failure | None, *, hindered: bool, shown: str | None) -> None:
+def test_8_2_step_1_replica_failure(failure: LastFailure | None, *, hindered: bool, shown: str | None) -> None:
     after = next_conditions(old(("ReplicaFailure", "True")), situation(failure=failure, is_hindered=hindered), NOW)
     messages = [condition["message"] for condition in after if condition["type"] == "ReplicaFailure"]
     assert messages == ([] if shown is None else [shown])

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from heliostat.kube.plan import Plan, Ref, WriteStatus
-from heliostat.plan.raycluster.status_pacing import HOLD_SECONDS, Pace, is_awaited, pace_status
+from heliostat.plan.raycluster.status_pacing import HOLD_SECONDS, PacedPlan, is_awaited, pace_status
 
 NOW = 1_800_000_000.0
 REF = Ref("ray.io/v1", "RayCluster", "default", "demo")
@@ -46,7 +46,7 @@ LATER: dict[str, Status] = {
 @pytest.mark.parametrize("what", ONCE)
 def test_what_somebody_may_wait_for_is_written_at_once(what: str) -> None:
     assert is_awaited(COMING_UP, ONCE[what])
-    assert pace_status(plan_with(ONCE[what]), COMING_UP, None, NOW) == Pace(plan_with(ONCE[what]))
+    assert pace_status(plan_with(ONCE[what]), COMING_UP, None, NOW) == PacedPlan(plan_with(ONCE[what]))
 
 
 @pytest.mark.parametrize("what", ONCE)
@@ -57,7 +57,7 @@ def test_and_so_is_its_end(what: str) -> None:
 @pytest.mark.parametrize("what", LATER)
 def test_what_is_on_its_way_waits_a_moment(what: str) -> None:
     pace = pace_status(plan_with(LATER[what], wake_after=300.0), COMING_UP, None, NOW)
-    assert pace == Pace(plan_with(None, wake_after=HOLD_SECONDS), NOW + HOLD_SECONDS)
+    assert pace == PacedPlan(plan_with(None, wake_after=HOLD_SECONDS), NOW + HOLD_SECONDS)
 
 
 def test_the_first_status_of_a_cluster_that_comes_up_waits_too() -> None:
@@ -66,7 +66,7 @@ def test_the_first_status_of_a_cluster_that_comes_up_waits_too() -> None:
 
 def test_a_later_change_does_not_prolong_the_wait() -> None:
     later = pace_status(plan_with({**COMING_UP, "readyWorkerReplicas": 2}), COMING_UP, NOW + HOLD_SECONDS, NOW + 1.5)
-    assert later == Pace(plan_with(None, wake_after=0.5), NOW + HOLD_SECONDS)
+    assert later == PacedPlan(plan_with(None, wake_after=0.5), NOW + HOLD_SECONDS)
 
 
 def test_an_earlier_appointment_stands() -> None:
@@ -76,17 +76,17 @@ def test_an_earlier_appointment_stands() -> None:
 
 def test_when_the_moment_is_over_it_is_written_and_the_next_one_begins() -> None:
     plan = plan_with(LATER["a count"])
-    assert pace_status(plan, COMING_UP, NOW, NOW) == Pace(plan)
+    assert pace_status(plan, COMING_UP, NOW, NOW) == PacedPlan(plan)
 
 
 def test_a_clock_that_was_set_back_holds_nothing_back() -> None:
     plan = plan_with(LATER["a count"])
-    assert pace_status(plan, COMING_UP, NOW + 3600.0, NOW) == Pace(plan)
+    assert pace_status(plan, COMING_UP, NOW + 3600.0, NOW) == PacedPlan(plan)
 
 
 def test_without_a_status_nothing_is_held() -> None:
     plan = plan_with(None, wake_after=300.0)
-    assert pace_status(plan, COMING_UP, NOW + 1.0, NOW) == Pace(plan)
+    assert pace_status(plan, COMING_UP, NOW + 1.0, NOW) == PacedPlan(plan)
 
 
 @given(st.lists(st.floats(0.001, 1.0), max_size=40))

@@ -9,7 +9,7 @@ from heliostat.kube.jsontree import merge_patch
 from heliostat.kube.pods import PodView
 from heliostat.plan.because import Because
 from heliostat.plan.own_conditions import HINDERED
-from heliostat.plan.raycluster.upgrade import Verdict, decide_upgrade
+from heliostat.plan.raycluster.upgrade import Upgrade, decide_upgrade
 from plan.worlds import (
     Tree,
     World,
@@ -45,22 +45,22 @@ def head(**annotations: str) -> PodView:
 @pytest.mark.parametrize(
     ("strategy", "head_pod", "verdict"),
     [
-        (None, head(hash="old", version="v1"), Verdict.KEEP),
-        ({}, head(hash="old", version="v1"), Verdict.KEEP),
-        ({"type": "None"}, head(hash="old", version="v1"), Verdict.KEEP),
-        ({"type": "None"}, head(hash="old", version="v0"), Verdict.KEEP),
-        (RECREATE, None, Verdict.KEEP),
-        (RECREATE, head(hash="new", version="v1"), Verdict.KEEP),
-        (RECREATE, head(hash="old", version="v1"), Verdict.RECREATE),
-        (RECREATE, head(hash="old"), Verdict.RECREATE),
-        (RECREATE, head(hash="old", version="v0"), Verdict.RESTAMP),
-        (RECREATE, head(hash="new", version="v0"), Verdict.RESTAMP),
-        (RECREATE, head(version="v1"), Verdict.KEEP),
-        (RECREATE, head(), Verdict.KEEP),
+        (None, head(hash="old", version="v1"), Upgrade.KEEP),
+        ({}, head(hash="old", version="v1"), Upgrade.KEEP),
+        ({"type": "None"}, head(hash="old", version="v1"), Upgrade.KEEP),
+        ({"type": "None"}, head(hash="old", version="v0"), Upgrade.KEEP),
+        (RECREATE, None, Upgrade.KEEP),
+        (RECREATE, head(hash="new", version="v1"), Upgrade.KEEP),
+        (RECREATE, head(hash="old", version="v1"), Upgrade.RECREATE),
+        (RECREATE, head(hash="old"), Upgrade.RECREATE),
+        (RECREATE, head(hash="old", version="v0"), Upgrade.RESTAMP),
+        (RECREATE, head(hash="new", version="v0"), Upgrade.RESTAMP),
+        (RECREATE, head(version="v1"), Upgrade.KEEP),
+        (RECREATE, head(), Upgrade.KEEP),
     ],
 )
 def test_table_6_3_when_pods_are_recreated(
-    strategy: dict[str, str] | None, head_pod: PodView | None, verdict: Verdict
+    strategy: dict[str, str] | None, head_pod: PodView | None, verdict: Upgrade
 ) -> None:
     spec = observe(World(cluster_tree(upgradeStrategy=strategy))).cluster.spec
     assert decide_upgrade(spec, head_pod, "new", "v1") is verdict

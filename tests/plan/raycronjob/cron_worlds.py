@@ -17,7 +17,7 @@ from heliostat.kube.timestamps import format_timestamp, parse_timestamp
 from heliostat.plan.raycronjob.cron import plan_cron
 from heliostat.plan.raycronjob.observed import observe_cron
 from plan.rayjob.job_worlds import cluster_spec
-from plan.worlds import NAMESPACE, UID, Tree
+from plan.worlds import NAMESPACE, UID, Tree, check_wake
 
 NAME = "cron"
 START = parse_timestamp("2024-01-01T00:00:00Z")
@@ -75,7 +75,7 @@ def begin(annotations: dict[str, str] | None = None, **spec: Any) -> CronWorld:
 
 def plan_world(world: CronWorld) -> Plan:
     observed = observe_cron(world.cron, world.jobs)
-    return plan_cron(observed, world.now, refusal=refusal(cronjob_problems(observed.cron, Settings())))
+    return check_wake(plan_cron(observed, world.now, refusal=refusal(cronjob_problems(observed.cron, Settings()))))
 
 
 def act(world: CronWorld, writes: int = 99) -> CronWorld:

@@ -22,7 +22,7 @@ from heliostat.plan.rayjob.answers import ABSENT, Answer, JobInfo
 from heliostat.plan.rayjob.job import plan_job
 from heliostat.plan.rayjob.observed import ObservedJob, Remembered, observe_job
 from heliostat.plan.rayjob.submission import STOP, SUBMIT
-from plan.worlds import NAMESPACE, NOW, UID, Tree, group, pod_template
+from plan.worlds import NAMESPACE, NOW, UID, Tree, check_wake, group, pod_template
 
 NAME = "job"
 FINALIZER = "ray.io/rayjob-finalizer"
@@ -127,7 +127,7 @@ def observe(world: JobWorld) -> ObservedJob:
 def plan_world(world: JobWorld) -> Plan:
     observed = observe(world)
     refused = refusal(job_problems(observed.job, world.settings))
-    return plan_job(observed, world.settings, world.remembered, world.now, refusal=refused)
+    return check_wake(plan_job(observed, world.settings, world.remembered, world.now, refusal=refused))
 
 
 def begin(settings: Settings | None = None, *, metadata: Tree | None = None, **spec: Any) -> JobWorld:

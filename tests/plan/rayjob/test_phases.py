@@ -6,11 +6,11 @@ import pytest
 
 from heliostat.plan.rayjob.answers import STATUSES
 from heliostat.plan.rayjob.phases import BOUNDS, TABLE, TERMINAL, ContradictionError, Phase, Reason, State, find_row
-from heliostat.plan.rayjob.situation import If, Situation, Submitter, Voice
+from heliostat.plan.rayjob.situation import If, PhaseInputs, Submitter, Voice
 
 
 def decide(phase: Phase, **facts: Any) -> tuple[Phase, Reason] | None:
-    row = find_row(phase, Situation(**facts))
+    row = find_row(phase, PhaseInputs(**facts))
     return None if row is None else (row.to, row.reason)
 
 

@@ -24,7 +24,7 @@ from heliostat.plan.rayservice.answers import ApplicationInfo, DeploymentInfo, S
 from heliostat.plan.rayservice.observed import ObservedService, Remembered, Sent, observe_service
 from heliostat.plan.rayservice.service import plan_service
 from heliostat.plan.rayservice.serving import CONFIGURE
-from plan.worlds import NAMESPACE, NOW, UID, Tree, group, pod_template
+from plan.worlds import NAMESPACE, NOW, UID, Tree, check_wake, group, pod_template
 
 NAME = "svc"
 SERVICE = Ref("ray.io/v1", "RayService", NAMESPACE, NAME)
@@ -139,7 +139,7 @@ class ServiceWorld(Struct, frozen=True):
         problem = refusal(service_problems(observed.service, self.settings))
         plan = plan_service(observed, self.settings, self.remembered, self.world.now, refusal=problem)
         assert find_premature_use(plan) is None
-        return plan
+        return check_wake(plan)
 
     def restart(self) -> "ServiceWorld":
         return structs.replace(self, remembered=Remembered())

@@ -16,7 +16,7 @@ from heliostat.plan.raycluster.deletion import Step
 from heliostat.plan.raycluster.observed import ObservedCluster
 from heliostat.plan.raycluster.pod_context import PodContext
 from heliostat.plan.raycluster.suspend import SUSPENDING, PodsFate
-from heliostat.plan.raycluster.upgrade import Verdict
+from heliostat.plan.raycluster.upgrade import Upgrade
 from heliostat.runtime import calls
 from heliostat.runtime.outcome import Outcome
 from heliostat.runtime.transport import Call
@@ -70,9 +70,9 @@ def recreation_begins_with_the_head() -> Any:
 def a_new_version_recreates() -> Any:
     """The hash changes with the operator (kuberay#2315), and every cluster rolls."""
 
-    def decide(*arguments: Any, original: Callable[..., Verdict] = upgrade.decide_upgrade) -> Verdict:
+    def decide(*arguments: Any, original: Callable[..., Upgrade] = upgrade.decide_upgrade) -> Upgrade:
         verdict = original(*arguments)
-        return Verdict.RECREATE if verdict is Verdict.RESTAMP else verdict
+        return Upgrade.RECREATE if verdict is Upgrade.RESTAMP else verdict
 
     return replaced((upgrade, "decide_upgrade", decide))
 

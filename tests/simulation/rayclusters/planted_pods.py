@@ -12,7 +12,7 @@ from heliostat.plan.raycluster.multihost import Condition
 from heliostat.plan.raycluster.names import PodNames
 from heliostat.plan.raycluster.pod_context import PodContext
 from heliostat.plan.raycluster.pod_health import Presence
-from heliostat.plan.raycluster.upgrade import Verdict
+from heliostat.plan.raycluster.upgrade import Upgrade
 from heliostat.runtime import calls
 from heliostat.runtime.transport import Call
 from simulation.mutants import replaced
@@ -118,11 +118,11 @@ def scaling_recreates() -> Any:
     """The hash covers what only scales: under Recreate another number of workers restarts all of them."""
     made_for: dict[str, list[int]] = {}
 
-    def decide(spec: Any, head: Any, *rest: Any, original: Callable[..., Verdict] = upgrade.decide_upgrade) -> Verdict:
+    def decide(spec: Any, head: Any, *rest: Any, original: Callable[..., Upgrade] = upgrade.decide_upgrade) -> Upgrade:
         verdict = original(spec, head, *rest)
         if head is None or spec.upgrade_strategy is None or spec.upgrade_strategy.type != "Recreate":
             return verdict
         now = [group.replicas for group in spec.worker_group_specs]
-        return Verdict.RECREATE if made_for.setdefault(head.uid, now) != now else verdict
+        return Upgrade.RECREATE if made_for.setdefault(head.uid, now) != now else verdict
 
     return replaced((upgrade, "decide_upgrade", decide))

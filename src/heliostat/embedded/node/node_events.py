@@ -1,6 +1,6 @@
 """The events that a node tells about its Pods, in the kubelet's reasons and words. Pure."""
 
-from heliostat.embedded.node.probing.probes import ProbeKind, Verdict
+from heliostat.embedded.node.probing.probes import ProbeKind, ProbeResult
 from heliostat.kube.plan import Event
 
 _MOST_NOTE = 1024
@@ -50,8 +50,8 @@ def backing_off(container: str, pod: str) -> Event:
     return Event("Warning", "BackOff", "Restarting", f"Back-off restarting failed container {container} in pod {pod}")
 
 
-def unhealthy(kind: ProbeKind, verdict: Verdict, output: str) -> Event:
-    if verdict is Verdict.UNKNOWN:
+def unhealthy(kind: ProbeKind, verdict: ProbeResult, output: str) -> Event:
+    if verdict is ProbeResult.UNKNOWN:
         note = f"{kind} probe errored and resulted in {verdict} state: {output}"
     else:
         note = f"{kind} probe failed: {output}"

@@ -12,7 +12,7 @@ from heliostat.embedded.node.network.addresses import AddressesExhaustedError
 from heliostat.embedded.node.pods import Container
 from heliostat.embedded.node.statuses import Trouble
 from heliostat.kube.plan import SILENT, Effect, Event, JsonObject, Report
-from heliostat.runtime.outcome import Failure, Outcome
+from heliostat.runtime.outcome import FailedAction, Outcome
 
 _REASONS: tuple[tuple[type[Exception], str], ...] = (
     (UnknownImageError, "ErrImagePull"),
@@ -70,11 +70,11 @@ def _back_off(status: JsonObject) -> Iterator[str]:
             yield container["name"]
 
 
-def _steps(outcome: Outcome) -> Iterable[Failure]:
+def _steps(outcome: Outcome) -> Iterable[FailedAction]:
     return (failure for failure in outcome.failures if isinstance(failure.action, Effect))
 
 
-def _failure_event(failure: Failure) -> Event:
+def _failure_event(failure: FailedAction) -> Event:
     text = str(failure.error)
     if isinstance(failure.error, UnknownImageError):
         return node_events.not_pulled(text)
@@ -85,6 +85,6 @@ def _failure_event(failure: Failure) -> Event:
     return node_events.no_sandbox(text)
 
 
-def _reason_of(failure: Failure) -> str:
+def _reason_of(failure: FailedAction) -> str:
     otherwise = "CreateContainerError" if failure.tag else "CreatePodSandboxError"
     return next((reason for kind, reason in _REASONS if isinstance(failure.error, kind)), otherwise)

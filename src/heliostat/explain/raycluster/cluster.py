@@ -13,9 +13,8 @@ from heliostat.desired.raycluster.model import DesiredCluster
 from heliostat.explain.events import Warnings
 from heliostat.explain.explanation import Explanation, Sentence, join_unique
 from heliostat.explain.fixes import REFUSAL_FIXES, find_fix
-from heliostat.explain.images import tell_versions
 from heliostat.explain.places import count_ready, list_places
-from heliostat.explain.pods import find_pod_trouble, tell_troubles
+from heliostat.explain.pods import find_pod_trouble, tell_troubles, tell_versions
 from heliostat.explain.raycluster.autoscaler import tell_autoscaler
 from heliostat.explain.scene import OperatorPresence, Scene, look_at
 from heliostat.explain.waits import NOT_READY, is_held_up, tell_waits, verdict_of

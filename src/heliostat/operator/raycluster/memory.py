@@ -8,11 +8,10 @@ from heliostat.desired.raycluster.model import DesiredCluster
 from heliostat.kube.objects import Key
 from heliostat.kube.plan import Action, Create, Delete, Effect, Patch, WriteStatus
 from heliostat.operator.hindrances import keep_words, list_hindrances
-from heliostat.plan.raycluster.situation import Failure, Remembered
-from heliostat.plan.raycluster.status_pacing import Pace
+from heliostat.plan.raycluster.situation import LastFailure, Remembered
+from heliostat.plan.raycluster.status_pacing import PacedPlan
 from heliostat.runtime.errors import AmbiguousError, ConflictError, FencedError, ThrottledError
-from heliostat.runtime.outcome import Failure as FailedAction
-from heliostat.runtime.outcome import Outcome
+from heliostat.runtime.outcome import FailedAction, Outcome
 
 # What KubeRay keeps in controllers of their own: a cluster whose policies cannot be made is no less ready for that.
 _BESIDE = ("NetworkPolicy", "Issuer", "Certificate")
@@ -64,7 +63,7 @@ class Memory:
         )
         return (failure, hindrances) != (remembered.failure, remembered.hindrances)
 
-    def decided(self, key: Key, pace: Pace) -> None:
+    def decided(self, key: Key, pace: PacedPlan) -> None:
         """Keep what has to be known when the plan is over, and until when its status is held back."""
         known = self._clusters[key]
         known.asked_for = _pods_of(action for action in pace.plan.actions() if isinstance(action, Create))
@@ -97,13 +96,13 @@ def _pods_of(actions: Iterable[Action]) -> frozenset[str]:
     return frozenset(action.ref.name for action in moving if action.ref.kind == "Pod")
 
 
-def failure_of(outcome: Outcome) -> Failure | None:
+def failure_of(outcome: Outcome) -> LastFailure | None:
     """The first failure that the status has a reason for, else the first; conflicts are no failures, only news.
 
     What fails beside the cluster is told as a hindrance alone.
     """
     chosen = _choose(outcome)
-    return Failure(chosen.tag, str(chosen.error)) if chosen is not None else None
+    return LastFailure(chosen.tag, str(chosen.error)) if chosen is not None else None
 
 
 def kind_of_failure(outcome: Outcome) -> str:
@@ -111,7 +110,7 @@ def kind_of_failure(outcome: Outcome) -> str:
     return f"{chosen.tag} {type(chosen.error).__name__}" if chosen is not None else ""
 
 
-def _keep_words(known: Failure | None, kind: str, outcome: Outcome) -> Failure | None:
+def _keep_words(known: LastFailure | None, kind: str, outcome: Outcome) -> LastFailure | None:
     """One kind of failure is told in the words of the first: in each attempt the Pods have other names.
 
     Other words would be another status, another version of the cluster, other names, and so on for ever.

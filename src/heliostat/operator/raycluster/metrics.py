@@ -39,7 +39,7 @@ class _Spec(Struct, frozen=True, rename="camel"):
     managed_by: str | None = None
 
 
-class Sight(Struct, frozen=True):
+class Noted(Struct, frozen=True):
     """What the metrics know of one cluster."""
 
     uid: str
@@ -47,7 +47,7 @@ class Sight(Struct, frozen=True):
     is_provisioned: bool
     provisioned_after: float | None = None  # seconds; None: it was not seen to happen
 
-    def follow(self, before: "Sight | None", seconds: Callable[[], float | None]) -> "Sight":
+    def follow(self, before: "Noted | None", seconds: Callable[[], float | None]) -> "Noted":
         """The same with what is known from before; ``seconds`` is asked when it was just provisioned."""
         if before is None or before.uid != self.uid:
             return self
@@ -63,7 +63,7 @@ class ClusterMetrics:
     def __init__(self, registry: Registry, clusters: Iterable[Cache[WholeObject]]) -> None:
         """From here on it listens to the caches, one for each namespace or one for all."""
         self._changing = threading.Lock()
-        self._sights: dict[Key, Sight] = {}
+        self._sights: dict[Key, Noted] = {}
         self._declare(registry)
         for cache in clusters:
             cache.subscribe(self._changed)
@@ -98,7 +98,7 @@ class ClusterMetrics:
             with self._changing:
                 self._sights.pop(before.metadata.key, None)
 
-    def _seen(self) -> list[tuple[Key, Sight]]:
+    def _seen(self) -> list[tuple[Key, Noted]]:
         with self._changing:
             return list(self._sights.items())
 
@@ -119,9 +119,9 @@ class ClusterMetrics:
         }
 
 
-def _look_at(cluster: WholeObject) -> Sight:
+def _look_at(cluster: WholeObject) -> Noted:
     condition = _provisioned_condition(cluster)
-    return Sight(
+    return Noted(
         uid=cluster.metadata.uid,
         owner_kind=cluster.metadata.labels.get(ORIGIN_KIND_LABEL, NOBODY),
         is_provisioned=condition is not None and condition.status == TRUE,

@@ -6,8 +6,8 @@ What its state asks to be told is told once for each edit and not at every look.
 from collections.abc import Sequence
 
 from heliostat.api.cron_policy import read_policy
+from heliostat.api.kinds import RAY_JOB_NAME
 from heliostat.api.settings import Settings
-from heliostat.kube import lookups
 from heliostat.kube.objects import Key
 from heliostat.kube.plan import Plan
 from heliostat.operator.building import Building
@@ -30,7 +30,7 @@ class RayCronJobReconciler(KindReconciler[ObservedCron, Timetable | None, None, 
 
     def __init__(self, caches: Caches, settings: Settings, namespaces: Sequence[str] = ()) -> None:
         items = cache_needed(caches, RAY_CRON_JOBS, namespaces)
-        around = {lookups.RAY_JOB: cache_needed(caches, RAY_JOBS, namespaces)}
+        around = {RAY_JOB_NAME: cache_needed(caches, RAY_JOBS, namespaces)}
         super().__init__(RAY_CRON_JOB, settings, items, around, Memory())
 
     def observe(self, key: Key, item: WholeObject, meaning: Meaning[Timetable | None]) -> ObservedCron:

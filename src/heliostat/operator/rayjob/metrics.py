@@ -14,8 +14,8 @@ import msgspec
 from msgspec import Struct
 
 from heliostat.kube.objects import Key
+from heliostat.kube.timestamps import moment_of
 from heliostat.operator.kinds import WholeObject
-from heliostat.plan.moments import moment_of
 from heliostat.plan.rayjob.phases import TERMINAL, Phase
 from heliostat.runtime.cache import Cache
 from heliostat.runtime.metrics import Labels, Registry
@@ -30,7 +30,7 @@ class _Status(Struct, frozen=True, rename="camel"):
     failed: int = 0
 
 
-class Sight(Struct, frozen=True):
+class Noted(Struct, frozen=True):
     """What the metrics know of one job; ``ended`` are its attempts: phase and retry count, and how long they took."""
 
     uid: str
@@ -44,7 +44,7 @@ class JobMetrics:
     ) -> None:
         self._now = now
         self._changing = threading.Lock()
-        self._sights: dict[Key, Sight] = {}
+        self._sights: dict[Key, Noted] = {}
         self._declare(registry)
         for cache in jobs:
             cache.subscribe(self._changed)
@@ -75,7 +75,7 @@ class JobMetrics:
         with self._changing:
             self._sights[key] = sight
 
-    def _seen(self) -> list[tuple[Key, Sight]]:
+    def _seen(self) -> list[tuple[Key, Noted]]:
         with self._changing:
             return list(self._sights.items())
 
@@ -93,9 +93,9 @@ class JobMetrics:
         return {(key.name, key.namespace, sight.uid, sight.phase): 1.0 for key, sight in self._seen()}
 
 
-def _follow(known: Sight | None, before: WholeObject | None, after: WholeObject, now: Callable[[], float]) -> Sight:
+def _follow(known: Noted | None, before: WholeObject | None, after: WholeObject, now: Callable[[], float]) -> Noted:
     status, uid = _read(after), after.metadata.uid
-    sight = Sight(uid, status.job_deployment_status)
+    sight = Noted(uid, status.job_deployment_status)
     if known is None or known.uid != uid or before is None:
         return sight
     then = _read(before)

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from heliostat.api.kinds import RAY_CLUSTER_NAME
 from heliostat.api.rayjob import RayJob
 from heliostat.api.settings import Settings
 from heliostat.desired.rayjob.names import SIDECAR_MODE, submission_mode
@@ -63,7 +64,7 @@ class RayJobReconciler(KindReconciler[ObservedJob, None, Remembered, Memory]):
         kinds = kinds_around(settings)
         around = {kind: cache_dispensable(caches, kinds[kind], namespaces) for kind in _AROUND if kind in kinds}
         items = cache_needed(caches, RAY_JOBS, namespaces)
-        super().__init__(RAY_JOB, settings, items, {lookups.RAY_CLUSTER: self._clusters, **around}, Memory())
+        super().__init__(RAY_JOB, settings, items, {RAY_CLUSTER_NAME: self._clusters, **around}, Memory())
         asking.facts.listen(FACT, self.again.send)
         asking.pods_gone.listen(self.again.send)
 

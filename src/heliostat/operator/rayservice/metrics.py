@@ -29,7 +29,7 @@ class _Status(Struct, frozen=True):
     conditions: list[_Condition] = []
 
 
-class Sight(Struct, frozen=True):
+class Noted(Struct, frozen=True):
     """``conditions`` are those of the status: true or false."""
 
     uid: str
@@ -39,7 +39,7 @@ class Sight(Struct, frozen=True):
 class ServiceMetrics:
     def __init__(self, registry: Registry, services: Iterable[Cache[WholeObject]]) -> None:
         self._changing = threading.Lock()
-        self._sights: dict[Key, Sight] = {}
+        self._sights: dict[Key, Noted] = {}
         named = ("name", "namespace", "uid")
         registry.read_gauge("kuberay_service_info", "1 for each RayService.", *named, read=self._infos)
         for metric, type_ in (("ready", READY), ("upgrade_in_progress", UPGRADE)):
@@ -55,11 +55,11 @@ class ServiceMetrics:
     def _changed(self, before: WholeObject | None, after: WholeObject | None) -> None:
         with self._changing:
             if after is not None:
-                self._sights[after.metadata.key] = Sight(after.metadata.uid, _read(after))
+                self._sights[after.metadata.key] = Noted(after.metadata.uid, _read(after))
             elif before is not None:
                 self._sights.pop(before.metadata.key, None)
 
-    def _seen(self) -> list[tuple[Key, Sight]]:
+    def _seen(self) -> list[tuple[Key, Noted]]:
         with self._changing:
             return list(self._sights.items())
 

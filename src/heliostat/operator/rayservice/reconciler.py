@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 from msgspec.structs import replace
 
+from heliostat.api.kinds import RAY_CLUSTER_NAME
 from heliostat.api.settings import Settings
 from heliostat.desired.rayservice.names import service_serve_service_name
 from heliostat.kube import lookups
@@ -54,7 +55,7 @@ class RayServiceReconciler(KindReconciler[ObservedService, None, Remembered, Mem
         self._pods = label_ray_pods(caches, namespaces)
         self._slices = Labelled(cache_dispensable(caches, SERVE_SLICES, namespaces), SERVICE_OF_SLICE)
         around = {
-            lookups.RAY_CLUSTER: cache_needed(caches, RAY_CLUSTERS, namespaces),
+            RAY_CLUSTER_NAME: cache_needed(caches, RAY_CLUSTERS, namespaces),
             lookups.SERVICE: cache_dispensable(caches, kinds_around(settings)[lookups.SERVICE], namespaces),
         }
         super().__init__(RAY_SERVICE, settings, cache_needed(caches, RAY_SERVICES, namespaces), around, Memory())

@@ -20,10 +20,10 @@ from heliostat.kube.lookups import CERTIFICATE, SECRET, kind_name
 from heliostat.kube.owners import controller_of, owner_references
 from heliostat.kube.plan import Create, Event, Patch, Ref, Wait, ref_of
 from heliostat.kube.pods import PodView, is_terminal, is_terminating
+from heliostat.kube.timestamps import moment_of
 from heliostat.plan.because import Because, Hold
 from heliostat.plan.draft import NOTHING, Part, join
 from heliostat.plan.ensure import name_taken, wait_for_knowledge
-from heliostat.plan.moments import moment_of
 from heliostat.plan.raycluster.observed import ObservedCluster
 from heliostat.plan.raycluster.pod_health import node_type
 from heliostat.plan.raycluster.reports import certificate_step_failed, report_certificate_step, tell_of_certificates

@@ -34,14 +34,14 @@ from heliostat.plan.raycluster.names import PodNames
 from heliostat.plan.raycluster.network_policies import plan_network_policies
 from heliostat.plan.raycluster.observed import ObservedCluster
 from heliostat.plan.raycluster.pod_context import PodContext, names_asked_away
+from heliostat.plan.raycluster.pod_health import tell_unready
 from heliostat.plan.raycluster.removed_groups import plan_removed_groups
 from heliostat.plan.raycluster.scheduling import plan_scheduling
 from heliostat.plan.raycluster.situation import Situation
 from heliostat.plan.raycluster.status import plan_own_conditions, plan_status
 from heliostat.plan.raycluster.suspend import PodsFate
 from heliostat.plan.raycluster.unapplied import find_unapplied
-from heliostat.plan.raycluster.upgrade import Verdict
-from heliostat.plan.raycluster.waiting import tell_unready
+from heliostat.plan.raycluster.upgrade import Upgrade
 from heliostat.plan.raycluster.workers import plan_groups
 
 STATUS_POLL = 2.0  # KubeRay: looks again soon after each status write
@@ -201,12 +201,12 @@ def _bring_pods_in_line(draft: Draft, situation: Situation, context: PodContext)
         return
     head = upgrade.stamped_head(context)
     verdict = upgrade.decide_upgrade(context.cluster.spec, head, desired.spec_hash, settings.operator_version)
-    if verdict is Verdict.RECREATE:
+    if verdict is Upgrade.RECREATE:
         workers, heads = upgrade.plan_recreate(context)
         draft.add("recreate-workers", workers, RECREATE_NEEDS)
         draft.add("recreate-head", heads, (*RECREATE_NEEDS, "recreate-workers"))
         return
-    if verdict is Verdict.RESTAMP and head is not None:
+    if verdict is Upgrade.RESTAMP and head is not None:
         draft.add("restamp", upgrade.plan_restamp(head, desired, settings))
     draft.add("removed-groups", plan_removed_groups(context.pods, desired, situation.remembered))
     draft.add("scheduling", plan_scheduling(desired, situation.observed, settings))

@@ -23,10 +23,10 @@ from heliostat.kube.facts import Unknown
 from heliostat.kube.lookups import JOB
 from heliostat.kube.plan import SILENT, Create, Event, Patch, Ref, Report, Wait, ref_of
 from heliostat.kube.pods import PodView, is_terminating
+from heliostat.kube.timestamps import moment_of
 from heliostat.plan.because import Because, Hold
 from heliostat.plan.draft import NOTHING, Part, join, wait_beside
 from heliostat.plan.ensure import wait_for_knowledge
-from heliostat.plan.moments import moment_of
 from heliostat.plan.raycluster.observed import ObservedCluster
 from heliostat.plan.raycluster.pod_context import delete_pod
 from heliostat.plan.raycluster.pod_health import HEAD_PATIENCE, Presence, node_type, presence_of

@@ -9,12 +9,11 @@ from typing import Any
 
 from heliostat.api.markers import JsonObject
 from heliostat.kube.facts import Unknown
-from heliostat.kube.jsontree import diff_merge_patch
+from heliostat.kube.jsontree import diff_merge_patch, drop_empty
 from heliostat.kube.lookups import NETWORK_POLICY
 from heliostat.kube.plan import Delete, Event, Patch, ref_of
 from heliostat.plan.because import Because, Hold
 from heliostat.plan.draft import NOTHING, Part, join, wait_beside
-from heliostat.plan.emptiness import drop_empty
 from heliostat.plan.ensure import create
 from heliostat.plan.raycluster.observed import ObservedCluster
 from heliostat.plan.raycluster.reports import report_policy

@@ -10,13 +10,25 @@ can be reported. So an ended Pod keeps its place until it is ``SHORTEST_LIFE`` o
 bounded by the Pod in view alone, and a restart of the operator forgets nothing.
 """
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from enum import IntEnum, StrEnum
 
 from heliostat.desired import labels
 from heliostat.kube.counts import read_count
-from heliostat.kube.pods import PodView, Terminated, container_status, is_ready, is_running, is_terminal, is_terminating
-from heliostat.plan.moments import moment_of
+from heliostat.kube.plan import Wait
+from heliostat.kube.pods import (
+    PodView,
+    Terminated,
+    container_status,
+    is_ready,
+    is_running,
+    is_terminal,
+    is_terminating,
+    why_waiting,
+)
+from heliostat.kube.timestamps import moment_of
+from heliostat.plan.because import Hold
 
 # Differs from KubeRay: L3. There a Pod that never finishes terminating blocks its group until somebody removes it.
 WORKER_PATIENCE = 60.0
@@ -123,3 +135,19 @@ def node_type(pod: PodView) -> str:
 
 def group_of(pod: PodView) -> str:
     return pod.labels.get(labels.GROUP, "")
+
+
+def tell_unready(pods: tuple[PodView, ...]) -> Iterator[Wait]:
+    """One wait for each group and cause, with the first Pod's words."""
+    count: Counter[tuple[str, str]] = Counter()
+    first: dict[tuple[str, str], tuple[PodView, str]] = {}
+    for pod in pods:
+        why = None if is_terminating(pod) or is_terminal(pod) else why_waiting(pod)
+        if why is not None:
+            key = group_of(pod), why[0]
+            count[key] += 1
+            first.setdefault(key, (pod, why[1]))
+    for (group, reason), (pod, sentence) in first.items():
+        others = count[group, reason] - 1
+        who = f"Pod {pod.name}" + (f" and {others} more of group {group}" if others else "")
+        yield Wait(Hold.POD_NOT_READY, f"{who}: {reason}: {sentence}", "it is ready")

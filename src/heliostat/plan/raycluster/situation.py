@@ -10,7 +10,7 @@ from heliostat.plan.own_conditions import Hindrance
 from heliostat.plan.raycluster.observed import ObservedCluster
 
 
-class Failure(Struct, frozen=True):
+class LastFailure(Struct, frozen=True):
     """What went wrong when the last plan was carried out; the tag is a ReplicaFailure reason, or empty."""
 
     tag: str
@@ -23,7 +23,7 @@ class Remembered(Struct, frozen=True, kw_only=True):
     Only the names of new Pods come from it, too.
     """
 
-    failure: Failure | None = None
+    failure: LastFailure | None = None
     hindrances: tuple[Hindrance, ...] = ()  # refusals that no tag tells
     unanswered: frozenset[str] = frozenset()  # names of Pods whose create was sent and never answered
     moves: int = 0  # plans that made or deleted Pods since the RayCluster has its present version

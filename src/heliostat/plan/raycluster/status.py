@@ -27,7 +27,7 @@ from heliostat.plan.raycluster.observed import ObservedCluster
 from heliostat.plan.raycluster.pod_health import HEAD_PATIENCE, WORKER_PATIENCE, Presence, node_type, presence_of
 from heliostat.plan.raycluster.singletons import head_services
 from heliostat.plan.raycluster.situation import Remembered
-from heliostat.plan.raycluster.status_conditions import Situation, are_all_running, next_conditions
+from heliostat.plan.raycluster.status_conditions import ConditionInputs, are_all_running, next_conditions
 
 READY, SUSPENDED = "ready", "suspended"
 
@@ -78,7 +78,7 @@ def _write_if_due(
     return WriteStatus(ref, metadata.uid, metadata.resource_version, status, Because.STATUS_CHANGED)
 
 
-class Sight(Struct, frozen=True):
+class StatusView(Struct, frozen=True):
     """What a status is worked out from."""
 
     service: JsonObject
@@ -87,7 +87,7 @@ class Sight(Struct, frozen=True):
     head: PodView | None
 
 
-def look(observed: ObservedCluster, now: float) -> Sight | None:
+def look(observed: ObservedCluster, now: float) -> StatusView | None:
     """None when the view does not allow to say anything."""
     pods, service = observed.own_pods, find_head_service(observed)
     if isinstance(pods, Unknown) or service is None:
@@ -96,7 +96,7 @@ def look(observed: ObservedCluster, now: float) -> Sight | None:
     heads = sorted((pod for pod in present if node_type(pod) == labels.HEAD), key=is_terminating)
     if len(heads) > 1 and not is_terminating(heads[1]):
         return None
-    return Sight(service, pods, present, heads[0] if heads else None)
+    return StatusView(service, pods, present, heads[0] if heads else None)
 
 
 def calculate_status(
@@ -120,7 +120,7 @@ def calculate_status(
     return {key: value for key, value in status.items() if key not in COMPARED or value not in (None, "", 0, {}, [])}
 
 
-def _describe(sight: Sight, observed: ObservedCluster, desired: DesiredCluster) -> JsonObject:
+def _describe(sight: StatusView, observed: ObservedCluster, desired: DesiredCluster) -> JsonObject:
     return {
         "observedGeneration": observed.cluster.metadata.generation,
         **_count_workers(sight.present),
@@ -130,8 +130,10 @@ def _describe(sight: Sight, observed: ObservedCluster, desired: DesiredCluster) 
     }
 
 
-def _situation(sight: Sight, observed: ObservedCluster, remembered: Remembered, *, is_hindered: bool) -> Situation:
-    return Situation(
+def _situation(
+    sight: StatusView, observed: ObservedCluster, remembered: Remembered, *, is_hindered: bool
+) -> ConditionInputs:
+    return ConditionInputs(
         pods=sight.present,
         head=sight.head,
         failure=remembered.failure,
@@ -179,7 +181,9 @@ def describe_head(head: PodView | None, service: JsonObject) -> JsonObject:
     return {key: value for key, value in info.items() if value}
 
 
-def decide_state(observed: ObservedCluster, desired: DesiredCluster, sight: Sight, *, has_error: bool) -> str | None:
+def decide_state(
+    observed: ObservedCluster, desired: DesiredCluster, sight: StatusView, *, has_error: bool
+) -> str | None:
     """The state this view proves, or None: then the former one stays (KubeRay: ``ready`` outlives a failing Pod)."""
     if observed.cluster.spec.suspend and not sight.pods:
         return SUSPENDED

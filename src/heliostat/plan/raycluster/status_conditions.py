@@ -20,7 +20,7 @@ from heliostat.kube.conditions import (
     set_condition,
 )
 from heliostat.kube.pods import PodView, is_running, ready_condition
-from heliostat.plan.raycluster.situation import Failure
+from heliostat.plan.raycluster.situation import LastFailure
 from heliostat.plan.raycluster.suspend import SUSPENDED, SUSPENDING, next_suspend_conditions, suspend_status
 
 REPLICA_FAILURE = "ReplicaFailure"
@@ -31,18 +31,18 @@ _PROVISIONING = "RayClusterPodsProvisioning"
 _CONTAINERS_NOT_READY = "ContainersNotReady"
 
 
-class Situation(Struct, frozen=True, kw_only=True):
+class ConditionInputs(Struct, frozen=True, kw_only=True):
     """What the conditions are worked out from."""
 
     pods: Sequence[PodView]
     head: PodView | None
-    failure: Failure | None
+    failure: LastFailure | None
     is_hindered: bool
     suspend: bool | None
     has_any_pod: bool  # even one that is stuck: a suspension is complete when really nothing is left
 
 
-def next_conditions(old: list[JsonObject], situation: Situation, now: str) -> list[JsonObject]:
+def next_conditions(old: list[JsonObject], situation: ConditionInputs, now: str) -> list[JsonObject]:
     conditions = _note_failure(old, situation, now)
     conditions = set_condition(conditions, head_pod_ready(situation.head), now)
     if not is_condition_true(conditions, PROVISIONED) and suspend_status(conditions) != SUSPENDED:
@@ -50,7 +50,7 @@ def next_conditions(old: list[JsonObject], situation: Situation, now: str) -> li
     return _move_suspension(conditions, situation, now)
 
 
-def _note_failure(conditions: list[JsonObject], situation: Situation, now: str) -> list[JsonObject]:
+def _note_failure(conditions: list[JsonObject], situation: ConditionInputs, now: str) -> list[JsonObject]:
     failure = situation.failure
     if failure is not None and failure.tag:
         shown = build_condition(REPLICA_FAILURE, TRUE, failure.tag, f"{failure.tag}\n{failure.message}")
@@ -101,7 +101,7 @@ def _provisioned(pods: Sequence[PodView]) -> JsonObject:
     return build_condition(PROVISIONED, FALSE, _PROVISIONING, "RayCluster Pods are being provisioned for first time")
 
 
-def _move_suspension(conditions: list[JsonObject], situation: Situation, now: str) -> list[JsonObject]:
+def _move_suspension(conditions: list[JsonObject], situation: ConditionInputs, now: str) -> list[JsonObject]:
     status = suspend_status(conditions)
     moves = next_suspend_conditions(status, has_pods=situation.has_any_pod, suspend=situation.suspend)
     if moves.get(SUSPENDED) and status == SUSPENDING:

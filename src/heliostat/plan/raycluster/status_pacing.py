@@ -17,22 +17,22 @@ HOLD_SECONDS = 2.0  # as long as KubeRay lets pass between a status write and it
 AWAITED = ("state", "reason")
 
 
-class Pace(Struct, frozen=True):
+class PacedPlan(Struct, frozen=True):
     """The plan to carry out now, and until when its status is held back."""
 
     plan: Plan
     held_until: float | None = None
 
 
-def pace_status(plan: Plan, shown: JsonObject, held_until: float | None, now: float) -> Pace:
+def pace_status(plan: Plan, shown: JsonObject, held_until: float | None, now: float) -> PacedPlan:
     """``shown`` is the status as it reads now; ``held_until`` is what the last pace of this object said."""
     if plan.status is None or is_awaited(shown, plan.status.status):
-        return Pace(plan)
+        return PacedPlan(plan)
     until = now + HOLD_SECONDS if held_until is None else held_until
     left = until - now
     if not 0 < left <= HOLD_SECONDS:  # more than that, and somebody has set the clock back
-        return Pace(plan)
-    return Pace(structs.replace(plan, status=None, wake_after=soonest((plan.wake_after, left))), until)
+        return PacedPlan(plan)
+    return PacedPlan(structs.replace(plan, status=None, wake_after=soonest((plan.wake_after, left))), until)
 
 
 def is_awaited(shown: JsonObject, due: JsonObject) -> bool:

@@ -22,21 +22,21 @@ from heliostat.plan.raycluster.reports import only_failure, report_recreate
 from heliostat.plan.raycluster.suspend import delete_all
 
 
-class Verdict(StrEnum):
+class Upgrade(StrEnum):
     KEEP = "keep"
     RESTAMP = "restamp"
     RECREATE = "recreate"
 
 
-def decide_upgrade(spec: RayClusterSpec, head: PodView | None, expected_hash: str, operator_version: str) -> Verdict:
+def decide_upgrade(spec: RayClusterSpec, head: PodView | None, expected_hash: str, operator_version: str) -> Upgrade:
     strategy = spec.upgrade_strategy
     if strategy is None or strategy.type != "Recreate" or head is None:
-        return Verdict.KEEP
+        return Upgrade.KEEP
     version = head.annotations.get(labels.OPERATOR_VERSION, "")
     if version not in ("", operator_version):
-        return Verdict.RESTAMP
+        return Upgrade.RESTAMP
     stamped = head.annotations.get(labels.SPEC_HASH, "")
-    return Verdict.RECREATE if stamped not in ("", expected_hash) else Verdict.KEEP
+    return Upgrade.RECREATE if stamped not in ("", expected_hash) else Upgrade.KEEP
 
 
 def stamped_head(context: PodContext) -> PodView | None:

@@ -10,14 +10,15 @@ from msgspec import Struct
 
 from heliostat.api.cron_policy import CronPolicy, read_policy
 from heliostat.api.cron_schedule import CronError, Schedule, parse_schedule
+from heliostat.api.kinds import RAY_JOB_NAME
 from heliostat.api.markers import JsonObject
 from heliostat.api.raycronjob import RayCronJob
 from heliostat.api.time_zones import find_time_zone
 from heliostat.desired.raycronjob.child import SCHEDULED
 from heliostat.kube.facts import Unknown
-from heliostat.kube.lookups import RAY_JOB, Found, ListedObjects, Objects, kind_name
+from heliostat.kube.lookups import Found, ListedObjects, Objects, kind_name
 from heliostat.kube.owners import is_controlled_by
-from heliostat.plan.moments import moment_of
+from heliostat.kube.timestamps import moment_of
 from heliostat.plan.observing import read_typed, take_in
 from heliostat.plan.rayjob.phases import TERMINAL
 
@@ -51,10 +52,10 @@ class ObservedCron(Struct, frozen=True, kw_only=True):
         return last if last is not None else moment_of(self.cron.metadata.creation_timestamp) or 0.0
 
     def find_job(self, name: str) -> Found:
-        return self.objects.find(RAY_JOB, name)
+        return self.objects.find(RAY_JOB_NAME, name)
 
     def list_jobs(self) -> tuple[JsonObject, ...] | Unknown:
-        return self.objects.list_owned(RAY_JOB, self.cron.metadata.uid)
+        return self.objects.list_owned(RAY_JOB_NAME, self.cron.metadata.uid)
 
     def owns(self, tree: JsonObject) -> bool:
         return is_controlled_by(tree, self.cron.metadata.uid)
@@ -89,13 +90,13 @@ def read_timetable(cron: RayCronJob) -> Timetable | None:
 def observe_cron(tree: JsonObject, objects: Iterable[JsonObject]) -> ObservedCron:
     """The view that a complete list of objects gives: what is not in the list is not there."""
     cron = read_typed(tree, RayCronJob)
-    jobs = [each for each in map(take_in, objects) if kind_name(each["apiVersion"], each["kind"]) == RAY_JOB]
+    jobs = [each for each in map(take_in, objects) if kind_name(each["apiVersion"], each["kind"]) == RAY_JOB_NAME]
     namespace = cron.metadata.namespace
     here = tuple(job for job in jobs if (job["metadata"].get("namespace") or namespace) == namespace)
     return ObservedCron(
         cron=cron,
         tree=tree,
-        objects=ListedObjects({RAY_JOB: here}),
+        objects=ListedObjects({RAY_JOB_NAME: here}),
         timetable=read_timetable(cron),
         policy=read_policy(cron.metadata.annotations),
     )

@@ -31,7 +31,7 @@ from heliostat.plan.rayjob.messages import describe_row
 from heliostat.plan.rayjob.observed import ObservedJob, Remembered
 from heliostat.plan.rayjob.phases import Do, Phase, Row, State, find_row
 from heliostat.plan.rayjob.reasons import Because, Hold
-from heliostat.plan.rayjob.situation import Situation, Submitter, Voice
+from heliostat.plan.rayjob.situation import PhaseInputs, Submitter, Voice
 from heliostat.plan.rayjob.submission import ensure_head_service, ensure_submitter_job, submit_effect
 from heliostat.plan.rayjob.submitter import Progress, judge_submitter
 from heliostat.plan.rayjob.teardown import is_torn_down
@@ -81,11 +81,11 @@ def look_at_attempt(observed: ObservedJob, settings: Settings, remembered: Remem
     return Look(observed, settings, remembered, now, look_at_cluster(observed, settings), progress, timers)
 
 
-def read_situation(look: Look) -> Situation:
+def read_situation(look: Look) -> PhaseInputs:
     observed, status, timers, now = look.observed, look.observed.status, look.timers, look.now
     spec, info = observed.job.spec, look.info
     is_stuck = look.voice is Voice.SILENT or (look.voice is Voice.DENIES and bool(look.remembered.submit_failure))
-    return Situation(
+    return PhaseInputs(
         is_suspend_wanted=spec.suspend is True,
         is_interactive=look.mode == INTERACTIVE_MODE,
         is_reachable=look.sight.dashboard_url is not None,

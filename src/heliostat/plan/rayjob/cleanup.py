@@ -14,8 +14,8 @@ from heliostat.api.settings import Settings
 from heliostat.desired.rayjob.names import selected_cluster
 from heliostat.kube.facts import Unknown
 from heliostat.kube.plan import Delete, Ref
+from heliostat.kube.timestamps import moment_of
 from heliostat.plan.draft import NOTHING, Part, wait_beside
-from heliostat.plan.moments import moment_of
 from heliostat.plan.rayjob.answers import FAILED, SUCCEEDED
 from heliostat.plan.rayjob.cluster import are_workers_suspended, delete_cluster, suspend_workers
 from heliostat.plan.rayjob.observed import ObservedJob

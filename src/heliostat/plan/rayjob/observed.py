@@ -8,12 +8,13 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
+from heliostat.api.kinds import RAY_CLUSTER_NAME
 from heliostat.api.markers import JsonObject
 from heliostat.api.rayjob import RayJob
 from heliostat.desired import labels
 from heliostat.desired.rayjob.names import submitter_job_name
 from heliostat.kube.facts import Unknown
-from heliostat.kube.lookups import JOB, KINDS, RAY_CLUSTER, SERVICE, Found, KindName, ListedObjects, Objects, kind_name
+from heliostat.kube.lookups import JOB, KINDS, SERVICE, Found, KindName, ListedObjects, Objects, kind_name
 from heliostat.kube.owners import is_controlled_by
 from heliostat.kube.pods import PodView
 from heliostat.plan.observing import read_typed, see_pod, take_in
@@ -64,7 +65,7 @@ class ObservedJob(Struct, frozen=True, kw_only=True):
         return is_controlled_by(tree, self.job.metadata.uid)
 
     def find_cluster(self) -> Found:
-        return self.find(RAY_CLUSTER, self.cluster_name) if self.cluster_name else None
+        return self.find(RAY_CLUSTER_NAME, self.cluster_name) if self.cluster_name else None
 
     def find_submitter(self) -> Found:
         return self.find(JOB, submitter_job_name(self.job.metadata.name))
@@ -82,7 +83,7 @@ def observe_job(tree: JsonObject, objects: Iterable[JsonObject], answer: Answer 
     """The view that a complete list of objects gives: what is not in the list is not there."""
     job = read_typed(tree, RayJob)
     cluster = str((tree.get("status") or {}).get("rayClusterName") or "")
-    kinds: dict[KindName, list[JsonObject]] = {kind: [] for kind in (*KINDS, RAY_CLUSTER)}
+    kinds: dict[KindName, list[JsonObject]] = {kind: [] for kind in (*KINDS, RAY_CLUSTER_NAME)}
     pods: list[PodView] = []
     for each in map(take_in, objects):
         metadata, kind = each["metadata"], kind_name(each["apiVersion"], each["kind"])

@@ -13,7 +13,7 @@ from enum import Enum, StrEnum
 from msgspec import Struct
 
 from heliostat.plan.rayjob.answers import FAILED, NOT_SAID, PENDING, RUNNING, STATUSES, STOPPED, SUCCEEDED
-from heliostat.plan.rayjob.situation import If, Situation
+from heliostat.plan.rayjob.situation import If, PhaseInputs
 
 
 class Phase(StrEnum):
@@ -162,7 +162,7 @@ BOUNDS: dict[Phase, str] = {
 NOT_RETRIED = frozenset({Reason.DEADLINE_EXCEEDED, Reason.STATUS_CHECK_TIMEOUT_EXCEEDED})
 
 
-def find_row(phase: Phase, situation: Situation) -> Row | None:
+def find_row(phase: Phase, situation: PhaseInputs) -> Row | None:
     """The row that counts now; None: the phase stays."""
     return next((row for row in rows_of(phase) if all(situation.holds(test) for test in row.when)), None)
 

@@ -29,7 +29,7 @@ class Voice(StrEnum):
     UNASKED = "has not been asked yet"
 
 
-class Situation(Struct, frozen=True, kw_only=True):
+class PhaseInputs(Struct, frozen=True, kw_only=True):
     is_suspend_wanted: bool = False
     is_interactive: bool = False
     is_reachable: bool = False  # the cluster is ready and its dashboard has an address
@@ -87,7 +87,7 @@ class If(Enum):
     WAS_WAITING = "the spec is mended, and a job id was waited for"
 
 
-_ANSWERS: dict[If, Callable[[Situation], bool]] = {
+_ANSWERS: dict[If, Callable[[PhaseInputs], bool]] = {
     If.SUSPEND_WANTED: lambda s: s.is_suspend_wanted,
     If.RESUME_WANTED: lambda s: not s.is_suspend_wanted,
     If.DEADLINE_PASSED: lambda s: s.is_deadline_passed,

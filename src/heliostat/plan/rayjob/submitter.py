@@ -11,7 +11,7 @@ from heliostat.desired.rayjob.submitter import SUBMITTER_CONTAINER, submitter_ba
 from heliostat.kube.conditions import TRUE, get_condition
 from heliostat.kube.facts import Unknown
 from heliostat.kube.pods import ContainerStatus, PodView, is_terminating
-from heliostat.plan.moments import moment_of
+from heliostat.kube.timestamps import moment_of
 from heliostat.plan.rayjob.observed import ObservedJob
 from heliostat.plan.rayjob.situation import Submitter
 

@@ -6,7 +6,7 @@ A deadline fires when now is at or after its moment. What has not begun has no m
 from msgspec import Struct
 
 from heliostat.api.settings import Settings
-from heliostat.plan.moments import moment_of
+from heliostat.kube.timestamps import moment_of
 from heliostat.plan.rayjob.answers import OVER
 from heliostat.plan.rayjob.observed import ObservedJob
 

@@ -9,6 +9,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from heliostat.api.cluster_features import is_autoscaling
+from heliostat.api.kinds import RAY_CLUSTER_NAME
 from heliostat.api.markers import JsonObject
 from heliostat.api.rayservice import RayService
 from heliostat.api.settings import Settings
@@ -16,7 +17,6 @@ from heliostat.api.validation.service import INCREMENTAL_GATE, INCREMENTAL_UPGRA
 from heliostat.desired.rayservice.cluster import build_cluster_of_service
 from heliostat.kube.facts import Unknown
 from heliostat.kube.jsontree import diff_merge_patch
-from heliostat.kube.lookups import RAY_CLUSTER
 from heliostat.kube.plan import Create, Patch, ref_of
 from heliostat.plan.draft import NOTHING, Part, join
 from heliostat.plan.ensure import name_taken, wait_for_knowledge
@@ -105,7 +105,7 @@ def plan_clusters(observed: ObservedService, settings: Settings) -> Part:
 
 
 def _make(observed: ObservedService, name: str, settings: Settings) -> Part:
-    taken = observed.find(RAY_CLUSTER, name)
+    taken = observed.find(RAY_CLUSTER_NAME, name)
     if isinstance(taken, dict):
         return name_taken(ref_of(taken), observed.owner_kind)
     cluster = build_cluster_of_service(observed.service, observed.tree, name, settings)

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
+from heliostat.api.kinds import RAY_CLUSTER_NAME
 from heliostat.api.markers import JsonObject
 from heliostat.api.rayservice import RayService
 from heliostat.desired import labels
@@ -15,7 +16,6 @@ from heliostat.kube.facts import Fact, Unknown
 from heliostat.kube.lookups import (
     ENDPOINT_SLICE,
     KINDS,
-    RAY_CLUSTER,
     SERVICE,
     Found,
     KindName,
@@ -87,7 +87,7 @@ class ObservedService(Struct, frozen=True, kw_only=True):
 
     def find_cluster(self, name: str) -> Found:
         """None also for one that is not ours."""
-        found = self.find(RAY_CLUSTER, name) if name else None
+        found = self.find(RAY_CLUSTER_NAME, name) if name else None
         return found if not isinstance(found, dict) or self.owns(found) else None
 
     def find_active(self) -> Found:
@@ -128,7 +128,7 @@ def observe_service(
     service = read_typed(tree, RayService)
     namespace = service.metadata.namespace
     here = [each for each in map(take_in, objects) if (each["metadata"].get("namespace") or namespace) == namespace]
-    kinds: dict[KindName, list[JsonObject]] = {kind: [] for kind in (*KINDS, RAY_CLUSTER, ENDPOINT_SLICE)}
+    kinds: dict[KindName, list[JsonObject]] = {kind: [] for kind in (*KINDS, RAY_CLUSTER_NAME, ENDPOINT_SLICE)}
     pods: dict[str, list[PodView]] = {}
     for each in here:
         kind = kind_name(each["apiVersion"], each["kind"])

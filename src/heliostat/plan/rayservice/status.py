@@ -14,8 +14,7 @@ from heliostat.api.validation.service import INITIALIZING_TIMEOUT_ANNOTATION
 from heliostat.kube.conditions import FALSE, TRUE, UNKNOWN, build_condition, get_condition, set_condition
 from heliostat.kube.facts import Unknown
 from heliostat.kube.plan import Ref, WriteStatus
-from heliostat.kube.timestamps import format_timestamp
-from heliostat.plan.moments import moment_of
+from heliostat.kube.timestamps import format_timestamp, moment_of
 from heliostat.plan.rayservice.observed import ACTIVE, PENDING, ObservedService
 from heliostat.plan.rayservice.reasons import Because
 

@@ -4,14 +4,13 @@ Since when a cluster is unused is written on the cluster itself, so a restart of
 prolongs the delay. Differs from KubeRay: rayservice-unused-since.
 """
 
+from heliostat.api.kinds import RAY_CLUSTER_NAME
 from heliostat.api.markers import JsonObject
 from heliostat.kube.facts import Unknown
-from heliostat.kube.lookups import RAY_CLUSTER
 from heliostat.kube.plan import Delete, Patch, ref_of
-from heliostat.kube.timestamps import format_timestamp
+from heliostat.kube.timestamps import format_timestamp, moment_of
 from heliostat.plan.draft import Part, join, wait_beside
 from heliostat.plan.ensure import wait_for_knowledge
-from heliostat.plan.moments import moment_of
 from heliostat.plan.rayservice.observed import ObservedService
 from heliostat.plan.rayservice.reasons import Because, Hold
 from heliostat.plan.rayservice.reports import report_cluster_delete
@@ -21,7 +20,7 @@ DEFAULT_DELAY = 60
 
 
 def plan_unused(observed: ObservedService, now: float) -> Part:
-    owned = observed.list_owned(RAY_CLUSTER)
+    owned = observed.list_owned(RAY_CLUSTER_NAME)
     if isinstance(owned, Unknown):
         return wait_for_knowledge("the RayClusters of this RayService", owned)
     named = {observed.active_name, observed.pending_name} - {""}
@@ -53,7 +52,7 @@ def _plan_one(observed: ObservedService, cluster: JsonObject, now: float, *, is_
 
 def delete_clusters(observed: ObservedService, because: Because, during: str = "") -> Part:
     """All of them, at once."""
-    owned = observed.list_owned(RAY_CLUSTER)
+    owned = observed.list_owned(RAY_CLUSTER_NAME)
     if isinstance(owned, Unknown):
         return wait_for_knowledge("the RayClusters of this RayService", owned)
     return join(_delete(cluster, because, during) for cluster in owned)
@@ -68,4 +67,4 @@ def _delete(cluster: JsonObject, because: Because, during: str = "") -> Part:
 
 def are_clusters_gone(observed: ObservedService) -> bool:
     """False also while it is not known."""
-    return observed.list_owned(RAY_CLUSTER) == ()
+    return observed.list_owned(RAY_CLUSTER_NAME) == ()

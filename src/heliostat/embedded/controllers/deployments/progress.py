@@ -10,7 +10,6 @@ from collections.abc import Iterable
 import msgspec
 
 from heliostat.embedded.controllers.failures import Failure
-from heliostat.embedded.controllers.moments import moment_of
 from heliostat.embedded.controllers.views.deployments import Deployment, DeploymentStatus
 from heliostat.embedded.controllers.views.replicasets import ReplicaSet
 from heliostat.embedded.controllers.views.workload_conditions import (
@@ -20,7 +19,7 @@ from heliostat.embedded.controllers.views.workload_conditions import (
     put_condition,
     remove_condition,
 )
-from heliostat.kube.timestamps import format_timestamp
+from heliostat.kube.timestamps import format_timestamp, moment_of
 
 PROGRESSING = "Progressing"
 CREATE_ERROR = "ReplicaSetCreateError"

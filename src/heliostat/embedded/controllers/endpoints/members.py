@@ -7,10 +7,10 @@ Service may serve at different ports, and a port that a Pod does not have is lef
 import ipaddress
 from functools import lru_cache
 
-from heliostat.embedded.controllers.moments import moment_of
 from heliostat.embedded.controllers.views.endpoint_slices import EndpointPort
 from heliostat.embedded.controllers.views.pods import Container, Pod
 from heliostat.embedded.controllers.views.services import Service, ServicePort
+from heliostat.kube.timestamps import moment_of
 
 HEADLESS = "service.kubernetes.io/headless"
 TRIGGER_TIME = "endpoints.kubernetes.io/last-change-trigger-time"

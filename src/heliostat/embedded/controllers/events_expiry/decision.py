@@ -6,9 +6,9 @@ any time is kept. At most so many go at once, the oldest first, and the next loo
 
 from collections.abc import Iterable
 
-from heliostat.embedded.controllers.moments import moment_of
 from heliostat.embedded.controllers.views.events import EVENT, StoredEvent
 from heliostat.kube.plan import Delete, Plan, Ref, Stage
+from heliostat.kube.timestamps import moment_of
 
 LIFETIME_SECONDS = 3600.0
 MOST_AT_ONCE = 500

@@ -17,10 +17,10 @@ from heliostat.embedded.controllers.jobs.pod_facts import (
     ignored_failures,
     is_tracked,
 )
-from heliostat.embedded.controllers.moments import moment_of
 from heliostat.embedded.controllers.views.jobs import Job
 from heliostat.embedded.controllers.views.pods import ContainerStatus, Pod
 from heliostat.kube.backoff import Backoff
+from heliostat.kube.timestamps import moment_of
 
 POD_BACKOFF = Backoff(first=10.0, limit=600.0)
 # As long as Kubernetes' own controller lets pass after a Pod has changed: whoever declares a Pod of a lost node failed

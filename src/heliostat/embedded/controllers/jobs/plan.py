@@ -21,7 +21,7 @@ from heliostat.embedded.controllers.jobs.reports import UNKNOWN_MODE
 from heliostat.embedded.controllers.jobs.staffing import NO_CHANGE, Staffing, decide_staffing
 from heliostat.embedded.controllers.jobs.status import build_status
 from heliostat.embedded.controllers.jobs.tracking import decide_tracking
-from heliostat.embedded.controllers.jobs.verdict import Verdict, decide_verdict, remaining_deadline
+from heliostat.embedded.controllers.jobs.verdict import JobEnd, decide_verdict, remaining_deadline
 from heliostat.embedded.controllers.views.jobs import Job
 from heliostat.embedded.controllers.views.pods import Pod
 from heliostat.kube.plan import Action, Create, Plan, Stage, Wait
@@ -104,7 +104,7 @@ def _creates(census: Census, staffing: Staffing, awaiting: dict[int, Pod], memor
     return [create_pod(builder.build()) for _ in range(staffing.add)]
 
 
-def _end_stages(census: Census, verdict: Verdict) -> tuple[Stage, ...]:
+def _end_stages(census: Census, verdict: JobEnd) -> tuple[Stage, ...]:
     because = f"the Job ends: {verdict.message}"
     return (_stage(_DELETE, [delete_pod(pod, because) for pod in census.active], _RECORD, _RELEASE),)
 
@@ -119,7 +119,7 @@ def _removal_stages(staffing: Staffing) -> tuple[Stage, ...]:
     )
 
 
-def _waits(census: Census, verdict: Verdict | None, staffing: Staffing) -> tuple[Wait, ...]:
+def _waits(census: Census, verdict: JobEnd | None, staffing: Staffing) -> tuple[Wait, ...]:
     if verdict is not None and census.leaving:
         message = f"{len(census.leaving)} Pods are still being stopped"
         return (Wait("TerminatingPods", message, "they are over"),)

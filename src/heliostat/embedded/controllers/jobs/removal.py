@@ -8,9 +8,9 @@ import math
 from collections.abc import Iterable, Sequence
 
 from heliostat.embedded.controllers.jobs.pod_facts import completion_index, has_place, is_tracked
-from heliostat.embedded.controllers.moments import moment_of
 from heliostat.embedded.controllers.views.jobs import Job
 from heliostat.embedded.controllers.views.pods import ContainerStatus, Pod
+from heliostat.kube.timestamps import moment_of
 
 _PHASES = {"Pending": 0, "Unknown": 1, "Running": 2}
 

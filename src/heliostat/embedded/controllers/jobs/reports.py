@@ -1,6 +1,6 @@
 """What people are told about a Job, in the Job controller's words."""
 
-from heliostat.embedded.controllers.jobs.verdict import Verdict
+from heliostat.embedded.controllers.jobs.verdict import JobEnd
 from heliostat.embedded.controllers.views.jobs import Job
 from heliostat.kube.plan import Event, Report
 
@@ -33,7 +33,7 @@ def report_delete(pod_name: str) -> Report:
     )
 
 
-def build_end_events(job: Job, verdict: Verdict, succeeded: int) -> tuple[Event, ...]:
+def build_end_events(job: Job, verdict: JobEnd, succeeded: int) -> tuple[Event, ...]:
     if not verdict.is_success:
         return (Event(WARNING, verdict.reason, "Fail", verdict.message),)
     wanted = job.spec.completions

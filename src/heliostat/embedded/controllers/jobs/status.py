@@ -22,7 +22,7 @@ from heliostat.embedded.controllers.jobs.conditions import (
 from heliostat.embedded.controllers.jobs.reports import RESUMED, build_end_events
 from heliostat.embedded.controllers.jobs.reports import SUSPENDED as SUSPENDED_EVENT
 from heliostat.embedded.controllers.jobs.tracking import Tracking
-from heliostat.embedded.controllers.jobs.verdict import Verdict
+from heliostat.embedded.controllers.jobs.verdict import JobEnd
 from heliostat.embedded.controllers.views.jobs import JobStatus
 from heliostat.kube.plan import Event
 from heliostat.kube.timestamps import format_timestamp
@@ -35,7 +35,7 @@ class Told(Struct, frozen=True):
     events: tuple[Event, ...] = ()
 
 
-def build_status(census: Census, verdict: Verdict | None, tracking: Tracking, now: float) -> Told:
+def build_status(census: Census, verdict: JobEnd | None, tracking: Tracking, now: float) -> Told:
     job, moment = census.job, format_timestamp(now)
     status = structs.replace(
         job.status,
@@ -54,7 +54,7 @@ def build_status(census: Census, verdict: Verdict | None, tracking: Tracking, no
     return Told(status) if job.metadata.is_terminating else _suspend_or_resume(census, status, moment)
 
 
-def _end(census: Census, verdict: Verdict, tracking: Tracking, status: JobStatus, moment: str) -> Told:
+def _end(census: Census, verdict: JobEnd, tracking: Tracking, status: JobStatus, moment: str) -> Told:
     interim, final = (SUCCESS_CRITERIA_MET, COMPLETE) if verdict.is_success else (FAILURE_TARGET, FAILED)
     told = build_condition(interim, verdict.reason, verdict.message, moment)
     conditions = set_condition(status.conditions, told)

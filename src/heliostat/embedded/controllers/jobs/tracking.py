@@ -12,7 +12,7 @@ from msgspec import Struct
 from heliostat.embedded.controllers.jobs.census import Census
 from heliostat.embedded.controllers.jobs.failure_policy import judge_failure
 from heliostat.embedded.controllers.jobs.pod_facts import has_failed, has_place, has_succeeded, is_tracked
-from heliostat.embedded.controllers.jobs.verdict import Verdict
+from heliostat.embedded.controllers.jobs.verdict import JobEnd
 from heliostat.embedded.controllers.views.jobs import Job, Uncounted
 from heliostat.embedded.controllers.views.pods import Pod
 
@@ -32,7 +32,7 @@ class Tracking(Struct, frozen=True):
         return not self.release and not self.uncounted.succeeded and not self.uncounted.failed
 
 
-def decide_tracking(census: Census, verdict: Verdict | None, kept: Iterable[Pod], *, is_current: bool) -> Tracking:
+def decide_tracking(census: Census, verdict: JobEnd | None, kept: Iterable[Pod], *, is_current: bool) -> Tracking:
     """``kept`` must stay for now. ``is_current``: the view of Pods is at least as new as that of the Job."""
     waiting = _Waiting(census, is_current=is_current)
     kept_uids = {pod.metadata.uid for pod in kept}
@@ -52,7 +52,7 @@ def decide_tracking(census: Census, verdict: Verdict | None, kept: Iterable[Pod]
     )
 
 
-def _may_go(pod: Pod, job: Job, verdict: Verdict | None, kept_uids: set[str]) -> bool:
+def _may_go(pod: Pod, job: Job, verdict: JobEnd | None, kept_uids: set[str]) -> bool:
     if job.metadata.is_terminating or verdict is not None or has_succeeded(pod):
         return True
     return has_failed(pod, job) and pod.metadata.uid not in kept_uids
@@ -75,7 +75,7 @@ class _Waiting:
         self.newly_succeeded = len(before.succeeded) - len(self.succeeded)
         self.newly_failed = len(before.failed) - len(self.failed)
 
-    def admit(self, pod: Pod, verdict: Verdict | None) -> bool:
+    def admit(self, pod: Pod, verdict: JobEnd | None) -> bool:
         """Whether the Pod may go: its UID is written down, or need not be. Without room it has its turn later."""
         uids = self._list_for(pod, verdict)
         if uids is None or pod.metadata.uid in self._known:
@@ -86,14 +86,14 @@ class _Waiting:
         uids.append(pod.metadata.uid)
         return True
 
-    def _list_for(self, pod: Pod, verdict: Verdict | None) -> list[str] | None:
+    def _list_for(self, pod: Pod, verdict: JobEnd | None) -> list[str] | None:
         if not has_place(pod, self._job):
             return None
         if has_succeeded(pod):
             return None if self._job.is_indexed else self.succeeded
         return self.failed if self._counts_as_failed(pod, verdict) else None
 
-    def _counts_as_failed(self, pod: Pod, verdict: Verdict | None) -> bool:
+    def _counts_as_failed(self, pod: Pod, verdict: JobEnd | None) -> bool:
         """A Job that fails takes those still at work with it."""
         is_failure = has_failed(pod, self._job) or (verdict is not None and not verdict.is_success)
         return is_failure and judge_failure(self._job.spec.pod_failure_policy, pod).counts

@@ -4,9 +4,9 @@ Its Pods go first (foreground), and only the very version that was looked at is 
 """
 
 from heliostat.embedded.controllers.jobs.actions import job_ref
-from heliostat.embedded.controllers.moments import moment_of
 from heliostat.embedded.controllers.views.jobs import Job
 from heliostat.kube.plan import Delete, Plan, Stage, Wait
+from heliostat.kube.timestamps import moment_of
 
 
 def plan_ttl(job: Job, now: float) -> Plan:

@@ -11,27 +11,27 @@ from heliostat.embedded.controllers.jobs.conditions import FAILURE_TARGET, SUCCE
 from heliostat.embedded.controllers.jobs.failure_policy import judge_failure
 from heliostat.embedded.controllers.jobs.pod_facts import has_failed
 from heliostat.embedded.controllers.jobs.success_policy import match_success_policy
-from heliostat.embedded.controllers.moments import moment_of
 from heliostat.embedded.controllers.views.jobs import Job
 from heliostat.embedded.controllers.views.pods import Pod
+from heliostat.kube.timestamps import moment_of
 
 
-class Verdict(Struct, frozen=True):
+class JobEnd(Struct, frozen=True):
     is_success: bool
     reason: str
     message: str
 
 
-BACKOFF_LIMIT = Verdict(False, "BackoffLimitExceeded", "Job has reached the specified backoff limit")
-DEADLINE = Verdict(False, "DeadlineExceeded", "Job was active longer than specified deadline")
-TOO_MANY_INDEXES = Verdict(
+BACKOFF_LIMIT = JobEnd(False, "BackoffLimitExceeded", "Job has reached the specified backoff limit")
+DEADLINE = JobEnd(False, "DeadlineExceeded", "Job was active longer than specified deadline")
+TOO_MANY_INDEXES = JobEnd(
     False, "MaxFailedIndexesExceeded", "Job has exceeded the specified maximal number of failed indexes"
 )
-FAILED_INDEXES = Verdict(False, "FailedIndexes", "Job has failed indexes")
-COMPLETIONS = Verdict(True, "CompletionsReached", "Reached expected number of succeeded pods")
+FAILED_INDEXES = JobEnd(False, "FailedIndexes", "Job has failed indexes")
+COMPLETIONS = JobEnd(True, "CompletionsReached", "Reached expected number of succeeded pods")
 
 
-def decide_verdict(census: Census, now: float) -> Verdict | None:
+def decide_verdict(census: Census, now: float) -> JobEnd | None:
     return (
         _written_verdict(census.job)
         or _policy_failure(census)
@@ -42,24 +42,24 @@ def decide_verdict(census: Census, now: float) -> Verdict | None:
     )
 
 
-def _written_verdict(job: Job) -> Verdict | None:
+def _written_verdict(job: Job) -> JobEnd | None:
     for type_, is_success in ((SUCCESS_CRITERIA_MET, True), (FAILURE_TARGET, False)):
         condition = find_true(job, type_)
         if condition is not None:
-            return Verdict(is_success, condition.reason, condition.message)
+            return JobEnd(is_success, condition.reason, condition.message)
     return None
 
 
-def _policy_failure(census: Census) -> Verdict | None:
+def _policy_failure(census: Census) -> JobEnd | None:
     policy = census.job.spec.pod_failure_policy
     for pod in census.pods if policy is not None else ():
         message = judge_failure(policy, pod).message if has_failed(pod, census.job) else ""
         if message:
-            return Verdict(False, "PodFailurePolicy", message)
+            return JobEnd(False, "PodFailurePolicy", message)
     return None
 
 
-def _limit_failure(census: Census, now: float) -> Verdict | None:
+def _limit_failure(census: Census, now: float) -> JobEnd | None:
     job = census.job
     if census.failed > job.backoff_limit or _restarted_too_often(job, census.pods):
         return BACKOFF_LIMIT
@@ -88,7 +88,7 @@ def remaining_deadline(job: Job, now: float) -> float | None:
     return started + seconds - now
 
 
-def _index_failure(census: Census) -> Verdict | None:
+def _index_failure(census: Census) -> JobEnd | None:
     job, failed = census.job, len(census.failed_indexes)
     if not job.counts_per_index:
         return None
@@ -97,15 +97,15 @@ def _index_failure(census: Census) -> Verdict | None:
     return FAILED_INDEXES if failed and failed + len(census.completed_indexes) >= job.indexes else None
 
 
-def _policy_success(census: Census) -> Verdict | None:
+def _policy_success(census: Census) -> JobEnd | None:
     job = census.job
     if not job.is_indexed:
         return None
     message = match_success_policy(job.spec.success_policy, job.indexes, census.completed_indexes)
-    return Verdict(True, "SuccessPolicy", message) if message else None
+    return JobEnd(True, "SuccessPolicy", message) if message else None
 
 
-def _completions_reached(census: Census) -> Verdict | None:
+def _completions_reached(census: Census) -> JobEnd | None:
     """Without completions one success is enough, and those still at work are waited for."""
     wanted = census.job.spec.completions
     enough = census.succeeded > 0 if wanted is None else census.succeeded >= wanted

@@ -7,7 +7,6 @@ and goes with the first attempt that has none.
 from collections.abc import Iterable, Sequence
 
 from heliostat.embedded.controllers.failures import Failure
-from heliostat.embedded.controllers.moments import moment_of
 from heliostat.embedded.controllers.trees import tree_of
 from heliostat.embedded.controllers.views.pods import Pod
 from heliostat.embedded.controllers.views.replicasets import ReplicaSet, ReplicaSetStatus
@@ -19,7 +18,7 @@ from heliostat.embedded.controllers.views.workload_conditions import (
     remove_condition,
 )
 from heliostat.kube.jsontree import JsonObject
-from heliostat.kube.timestamps import format_timestamp
+from heliostat.kube.timestamps import format_timestamp, moment_of
 
 REPLICA_FAILURE = "ReplicaFailure"
 FAILED_CREATE = "FailedCreate"

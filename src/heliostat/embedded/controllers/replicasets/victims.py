@@ -11,8 +11,8 @@ from functools import cmp_to_key
 
 from msgspec import Struct
 
-from heliostat.embedded.controllers.moments import moment_of
 from heliostat.embedded.controllers.views.pods import ContainerStatus, Pod
+from heliostat.kube.timestamps import moment_of
 
 _DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 _WHOLE = re.compile(r"-[0-9]{1,10}|0|[1-9][0-9]{0,9}")

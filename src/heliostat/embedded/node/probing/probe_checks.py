@@ -15,7 +15,7 @@ from heliostat.embedded.node.pods import Container, Probe
 from heliostat.embedded.node.probing import http_get
 from heliostat.embedded.node.probing.grpc_health import NoHealthServiceError, fetch_health
 from heliostat.embedded.node.probing.http_get import Connect, UnknownPortError, resolve_port
-from heliostat.embedded.node.probing.probes import Verdict
+from heliostat.embedded.node.probing.probes import ProbeResult
 from heliostat.embedded.node.short_commands import run_short_command
 
 
@@ -29,7 +29,7 @@ class Target(Struct, frozen=True):
 
 
 class Checked(Struct, frozen=True):
-    verdict: Verdict
+    verdict: ProbeResult
     output: str = ""  # what was said, or why it could not be checked
 
 
@@ -41,11 +41,11 @@ async def check(probe: Probe, target: Target, connect: Connect) -> Checked:
         async with asyncio.timeout(probe.timeout_seconds):
             return await _check_network(probe, target, connect)
     except TimeoutError:
-        return Checked(Verdict.FAILURE, f"no answer within {probe.timeout_seconds}s")
+        return Checked(ProbeResult.FAILURE, f"no answer within {probe.timeout_seconds}s")
     except (SandboxError, UnknownPortError) as error:
-        return Checked(Verdict.UNKNOWN, str(error))
+        return Checked(ProbeResult.UNKNOWN, str(error))
     except OSError as error:
-        return Checked(Verdict.FAILURE, explain(error))
+        return Checked(ProbeResult.FAILURE, explain(error))
 
 
 async def _check_command(probe: Probe, target: Target) -> Checked:
@@ -53,11 +53,11 @@ async def _check_command(probe: Probe, target: Target) -> Checked:
     result = await run_short_command(target.sandbox, target.id, command, probe.timeout_seconds)
     if result.is_late:
         return Checked(
-            Verdict.FAILURE, f'command timed out: "{" ".join(command)}" timed out after {probe.timeout_seconds}s'
+            ProbeResult.FAILURE, f'command timed out: "{" ".join(command)}" timed out after {probe.timeout_seconds}s'
         )
     if result.why:
-        return Checked(Verdict.FAILURE, result.why)
-    return Checked(Verdict.SUCCESS if result.exit_code == 0 else Verdict.FAILURE, result.output)
+        return Checked(ProbeResult.FAILURE, result.why)
+    return Checked(ProbeResult.SUCCESS if result.exit_code == 0 else ProbeResult.FAILURE, result.output)
 
 
 async def _check_network(probe: Probe, target: Target, connect: Connect) -> Checked:
@@ -67,17 +67,17 @@ async def _check_network(probe: Probe, target: Target, connect: Connect) -> Chec
         action = probe.tcp_socket
         made = await connect(action.get("host") or target.address, resolve_port(action["port"], target.container))
         made.close()
-        return Checked(Verdict.SUCCESS)
+        return Checked(ProbeResult.SUCCESS)
     if probe.grpc is not None:
         return await _check_grpc(probe.grpc, target, connect)
-    return Checked(Verdict.UNKNOWN, f"missing probe handler for {target.container.name}")
+    return Checked(ProbeResult.UNKNOWN, f"missing probe handler for {target.container.name}")
 
 
 async def _check_http(action: dict[str, Any], target: Target, connect: Connect) -> Checked:
     answered = await http_get.get(connect, action, target.container, target.address)
     if 200 <= answered.status < 400:
-        return Checked(Verdict.SUCCESS)
-    return Checked(Verdict.FAILURE, f"HTTP probe failed with statuscode: {answered.status}")
+        return Checked(ProbeResult.SUCCESS)
+    return Checked(ProbeResult.FAILURE, f"HTTP probe failed with statuscode: {answered.status}")
 
 
 async def _check_grpc(action: dict[str, Any], target: Target, connect: Connect) -> Checked:
@@ -86,10 +86,10 @@ async def _check_grpc(action: dict[str, Any], target: Target, connect: Connect) 
     try:
         status = await fetch_health(made, f"{target.address}:{port}", action.get("service") or "")
     except NoHealthServiceError as error:
-        return Checked(Verdict.FAILURE, f"error: {error}")
+        return Checked(ProbeResult.FAILURE, f"error: {error}")
     if status == "SERVING":
-        return Checked(Verdict.SUCCESS)
-    return Checked(Verdict.FAILURE, f'service unhealthy (responded with "{status}")')
+        return Checked(ProbeResult.SUCCESS)
+    return Checked(ProbeResult.FAILURE, f'service unhealthy (responded with "{status}")')
 
 
 def explain(error: OSError) -> str:

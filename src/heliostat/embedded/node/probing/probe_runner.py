@@ -18,8 +18,8 @@ from heliostat.embedded.node.probing.http_get import Connect
 from heliostat.embedded.node.probing.probe_checks import Target, check
 from heliostat.embedded.node.probing.probes import (
     ProbeKind,
+    ProbeResult,
     Tally,
-    Verdict,
     build_health,
     count,
     decide_next_check,
@@ -155,7 +155,7 @@ class ProbeRunner:
         before = attended.health()
         attended.tallies[kind] = count(attended.tallies.get(kind, Tally()), probe, checked.verdict, begun)
         attended.note_start()
-        if checked.verdict is not Verdict.SUCCESS:
+        if checked.verdict is not ProbeResult.SUCCESS:
             self._to.tell(attended.uid, node_events.unhealthy(kind, checked.verdict, checked.output))
         if attended.health() != before:
             self._to.on_change(attended.uid)

@@ -27,7 +27,7 @@ class ProbeKind(StrEnum):
     LIVENESS = "Liveness"
 
 
-class Verdict(StrEnum):
+class ProbeResult(StrEnum):
     SUCCESS = "success"
     FAILURE = "failure"
     UNKNOWN = "unknown"  # it could not be checked
@@ -36,8 +36,8 @@ class Verdict(StrEnum):
 class Tally(Struct, frozen=True):
     """The answers of one probe about one run."""
 
-    stands: Verdict = Verdict.UNKNOWN  # what counts: the last answer that came often enough
-    last: Verdict = Verdict.UNKNOWN
+    stands: ProbeResult = ProbeResult.UNKNOWN  # what counts: the last answer that came often enough
+    last: ProbeResult = ProbeResult.UNKNOWN
     streak: int = 0  # how often the last answer came in a row
     checked_at: float | None = None
 
@@ -58,12 +58,12 @@ def find_probes(container: Container) -> dict[ProbeKind, Probe]:
     return {kind: probe for kind, probe in found.items() if probe is not None}
 
 
-def count(tally: Tally, probe: Probe, answer: Verdict, checked_at: float) -> Tally:
+def count(tally: Tally, probe: Probe, answer: ProbeResult, checked_at: float) -> Tally:
     """The tally with one more answer in it."""
-    if answer is Verdict.UNKNOWN:
+    if answer is ProbeResult.UNKNOWN:
         return msgspec.structs.replace(tally, checked_at=checked_at)
     streak = tally.streak + 1 if tally.last is answer else 1
-    needed = probe.success_threshold if answer is Verdict.SUCCESS else probe.failure_threshold
+    needed = probe.success_threshold if answer is ProbeResult.SUCCESS else probe.failure_threshold
     stands = answer if streak >= needed else tally.stands
     return Tally(stands, answer, streak, checked_at)
 
@@ -88,16 +88,16 @@ def _may_be_asked(kind: ProbeKind, container: Container, tallies: Tallies) -> bo
 
 
 def has_started(container: Container, tallies: Tallies) -> bool:
-    return container.startup_probe is None or _stands(ProbeKind.STARTUP, tallies) is Verdict.SUCCESS
+    return container.startup_probe is None or _stands(ProbeKind.STARTUP, tallies) is ProbeResult.SUCCESS
 
 
 def find_doom(container: Container, tallies: Tallies) -> ProbeKind | None:
     """The probe because of which the container has to be stopped."""
     probes = find_probes(container)
-    return next((kind for kind in _DOOMING if kind in probes and _stands(kind, tallies) is Verdict.FAILURE), None)
+    return next((kind for kind in _DOOMING if kind in probes and _stands(kind, tallies) is ProbeResult.FAILURE), None)
 
 
-def _stands(kind: ProbeKind, tallies: Tallies) -> Verdict:
+def _stands(kind: ProbeKind, tallies: Tallies) -> ProbeResult:
     return tallies.get(kind, _NEW).stands
 
 
@@ -108,7 +108,7 @@ def build_health(
     if hook_failed:
         return Health(has_started=False, is_ready=False, must_die="FailedPostStartHook")
     is_started = is_set_up and has_started(container, tallies)
-    is_ready = container.readiness_probe is None or _stands(ProbeKind.READINESS, tallies) is Verdict.SUCCESS
+    is_ready = container.readiness_probe is None or _stands(ProbeKind.READINESS, tallies) is ProbeResult.SUCCESS
     doom = find_doom(container, tallies)
     return Health(
         has_started=is_started,
@@ -129,4 +129,4 @@ def recall_tallies(pod: NodePod, run: Run) -> dict[ProbeKind, Tally]:
 
 def _recalled(status: Mapping[str, Any]) -> list[tuple[ProbeKind, Tally]]:
     flags = ((ProbeKind.STARTUP, "started"), (ProbeKind.READINESS, "ready"))
-    return [(kind, Tally(stands=Verdict.SUCCESS)) for kind, flag in flags if status.get(flag)]
+    return [(kind, Tally(stands=ProbeResult.SUCCESS)) for kind, flag in flags if status.get(flag)]
