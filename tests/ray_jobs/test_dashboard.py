@@ -97,6 +97,30 @@ def test_health_is_a_yes_a_no_or_no_answer() -> None:
     play(scene)
 
 
+@pytest.mark.parametrize(
+    ("words", "is_told"),
+    [
+        ("error trying to reach service: dial tcp 10.0.0.1:8000: connect: connection refused", True),
+        ("error trying to reach service: dial tcp 10.0.0.1:8000: i/o timeout", False),
+        ("etcdserver: request timed out", False),
+    ],
+)
+def test_what_the_api_server_says_for_itself_is_no_word_of_a_proxy(words: str, is_told: bool) -> None:
+    """Only that nobody listens there is: a request lost on our own way takes no endpoint away."""
+
+    async def scene(at: Scene) -> None:
+        way = ProxiedWays(at.transport).to_pod("default", "head", "10.0.0.1", 8000)
+        status = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "message": words, "code": 503}
+        at.ray.cluster("default/head").disturb(Answer(status=503, body=msgspec.json.encode(status)))
+        if is_told:
+            assert not await is_proxy_healthy(way)
+        else:
+            with pytest.raises(UnavailableError):
+                await is_proxy_healthy(way)
+
+    play(scene)
+
+
 def test_a_submission_says_what_was_asked_for_and_leaves_out_what_is_empty() -> None:
     sent = msgspec.json.decode(msgspec.json.encode(Submission(submission_id="a", entrypoint="")))
     assert sent == {"submission_id": "a", "entrypoint": ""}

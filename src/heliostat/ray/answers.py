@@ -38,6 +38,7 @@ _TAKEN = "Please use a different submission_id"
 _NO_AGENT = "No available agent to submit job"
 _AGENTS_WORD = re.compile(r"Request failed with status code (4\d\d)")  # the agent refused, and the head says 500
 _NOT_REACHED = ("no endpoints available", "connection refused", "no route to host", "no such host", "not found")
+_NOBODY_LISTENS = ("no endpoints available", "connection refused")
 _REFUSALS: dict[int, type[RefusedError]] = {
     400: InvalidError, 401: ForbiddenError, 403: ForbiddenError, 404: NotFoundError, 405: InvalidError,
     413: InvalidError, 415: InvalidError, 422: InvalidError,
@@ -133,7 +134,7 @@ def judge_reply(call: Call, reply: Reply, *, is_proxied: bool) -> ApiError | Non
     if 200 <= reply.status < 300:
         return None
     text = f"{call}: {reply.status}: {_show(reply.body)}"
-    if is_proxied and (words := _words_of_server(reply.body)) is not None:
+    if is_proxied and (words := words_of_server(reply.body)) is not None:
         return _judge_server(call, reply, words)
     if reply.status < 400:
         return OtherAnswerError(f"{text} (redirects are not followed)")
@@ -170,7 +171,13 @@ def _judge_server(call: Call, reply: Reply, words: str) -> ApiError:
     return AmbiguousError(text) if call.is_write and is_sent else UnavailableError(text)
 
 
-def _words_of_server(body: bytes) -> str | None:
+def does_nobody_listen(words: str) -> bool:
+    """Whether an error says that nothing listens where the call was sent, which is more than silence."""
+    return any(sign in words.lower() for sign in _NOBODY_LISTENS)
+
+
+def words_of_server(body: bytes) -> str | None:
+    """What the API server says for itself; None: the answer is from behind it."""
     try:
         status = msgspec.json.decode(body, type=_Status)
     except (msgspec.MsgspecError, UnicodeDecodeError):

@@ -20,7 +20,9 @@ from heliostat.ray.answers import (
     Submitted,
     check_job,
     decode_answer,
+    does_nobody_listen,
     judge_reply,
+    words_of_server,
 )
 from heliostat.ray.ways import Way
 from heliostat.runtime.client import Fence
@@ -170,8 +172,13 @@ class RayDashboard:
 
 
 async def is_proxy_healthy(way: Way) -> bool:
-    """Whether the Serve proxy of a Pod takes requests. It knows no token. No answer raises."""
-    return await _is_healthy(way, Call(method="GET", path=f"{way.base}/-/healthz", most_bytes=_MOST_HEALTH))
+    """Whether the Serve proxy of a Pod takes requests; False where nobody listens. No answer raises. Needs no token."""
+    try:
+        return await _is_healthy(way, Call(method="GET", path=f"{way.base}/-/healthz", most_bytes=_MOST_HEALTH))
+    except UnavailableError as error:
+        if does_nobody_listen(str(error)):
+            return False
+        raise
 
 
 async def _is_healthy(way: Way, call: Call) -> bool:
@@ -179,6 +186,8 @@ async def _is_healthy(way: Way, call: Call) -> bool:
         reply = await way.transport.send(call, way.seconds)
     except AmbiguousError as error:
         raise UnavailableError(str(error)) from None
+    if way.is_proxied and (words := words_of_server(reply.body)) is not None:
+        raise UnavailableError(f"{call}: the API server answered {reply.status}: {words}")
     return reply.status == 200
 
 

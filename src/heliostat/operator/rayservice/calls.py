@@ -1,4 +1,8 @@
-"""What the operator asks of Serve for a RayService: what runs, does a head's proxy take requests, and run this."""
+"""What the operator asks of Serve for a RayService: what runs, does a head's proxy take requests, and run this.
+
+A proxy that does not answer may be out of our reach alone, so it is asked a few times before that counts against it.
+Differs from KubeRay: rayservice-silent-proxy.
+"""
 
 from collections.abc import Awaitable, Callable
 
@@ -12,11 +16,14 @@ from heliostat.runtime.effects import Effects
 from heliostat.runtime.errors import UnavailableError
 
 _UNNAMED = "default"
+MOST_SILENCES = 4  # of one proxy, one after the other, and it takes no requests
+MOST_SILENT = 1000  # proxies; forgetting one delays a decision
 
 
 class ServeCalls:
     def __init__(self, access: RayAccess) -> None:
         self._access = access
+        self._silences: dict[str, int] = {}  # of proxies, by the UID of the Pod
 
     def register(self, effects: Effects) -> None:
         effects[CONFIGURE] = self._configure
@@ -30,15 +37,24 @@ class ServeCalls:
 
     def ask_proxy(self, namespace: str, question: AskProxy) -> Callable[[], Awaitable[bool]]:
         async def ask() -> bool:
-            """No answer is an answer: who does not answer takes no requests."""
+            way = self._access.way_to_pod(namespace, question.pod, question.ip, question.port)
             try:
-                return await is_proxy_healthy(
-                    self._access.way_to_pod(namespace, question.pod, question.ip, question.port)
-                )
+                is_healthy = await is_proxy_healthy(way)
             except UnavailableError:
+                if self._hear_nothing(question.uid) < MOST_SILENCES:
+                    raise
                 return False
+            self._silences.pop(question.uid, None)
+            return is_healthy
 
         return ask
+
+    def _hear_nothing(self, uid: str) -> int:
+        """How often now, one after the other."""
+        if len(self._silences) >= MOST_SILENT:
+            self._silences.clear()
+        self._silences[uid] = self._silences.get(uid, 0) + 1
+        return self._silences[uid]
 
     async def _configure(self, effect: Effect) -> None:
         payload = effect.payload
