@@ -6,18 +6,29 @@ from simulation.garbage_worlds import GARBAGE
 from simulation.job_worlds import JOB_CASE
 from simulation.rayclusters.worlds import ONE_WORKLOAD, RAYCLUSTERS
 from simulation.rayjobs.worlds import ONE_JOB, RAYJOBS
+from simulation.rayservices.worlds import ONE_SERVICE, RAYSERVICES
 from simulation.replicaset_worlds import LEADERS_CASE, REPLICASETS
 from simulation.statefulset_worlds import STATEFULSETS
 
 CASES: dict[str, Case] = {
     case.name: case
-    for case in (REPLICASETS, LEADERS_CASE, STATEFULSETS, JOB_CASE, GARBAGE, ERRAND_CASE, RAYCLUSTERS, RAYJOBS)
+    for case in (
+        REPLICASETS,
+        LEADERS_CASE,
+        STATEFULSETS,
+        JOB_CASE,
+        GARBAGE,
+        ERRAND_CASE,
+        RAYCLUSTERS,
+        RAYJOBS,
+        RAYSERVICES,
+    )
 }
 
-ALL_CASES: dict[str, Case] = CASES | ONE_WORKLOAD | ONE_JOB
+ALL_CASES: dict[str, Case] = CASES | ONE_WORKLOAD | ONE_JOB | ONE_SERVICE
 
 
-_ALONE = {RAYCLUSTERS.name: tuple(ONE_WORKLOAD), RAYJOBS.name: tuple(ONE_JOB)}
+_ALONE = {RAYCLUSTERS.name: tuple(ONE_WORKLOAD), RAYJOBS.name: tuple(ONE_JOB), RAYSERVICES.name: tuple(ONE_SERVICE)}
 
 
 def crashed_for(name: str) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from heliostat.ray.dashboard import RayDashboard, Submission
 from heliostat.ray.ways import DirectWays, open_direct_transport
@@ -83,6 +84,33 @@ def test_applications_with_unhealthy_in_their_name_are() -> None:
             "unhealthy-app": "UNHEALTHY",
             "default": "RUNNING",
         }
+
+    play(scene)
+
+
+def test_serve_may_take_a_configuration_and_go_on_with_the_one_before() -> None:
+    async def scene(at: Scene) -> None:
+        at.ray.script = structs.replace(STRICT, following_seconds=10.0)
+        for version in ("one", "two"):
+            await at.dashboard.put_applications({"applications": [{"name": "app", "import_path": version}]})
+            await asyncio.sleep(11)
+        await at.dashboard.put_applications({"applications": [{"name": "app", "import_path": "three"}]})
+        told = []
+        for _ in range(2):
+            found = (await at.dashboard.fetch_applications()).applications["app"]
+            told.append((found.deployed_app_config or {}).get("import_path"))
+            await asyncio.sleep(11)
+        assert told == ["two", "three"]
+
+    play(scene)
+
+
+def test_applications_can_be_stuck() -> None:
+    async def scene(at: Scene) -> None:
+        at.ray.script = structs.replace(STRICT, deploying_seconds=float("inf"))
+        await at.dashboard.put_applications({"applications": [{"name": "app"}]})
+        await asyncio.sleep(3600)
+        assert (await at.dashboard.fetch_applications()).applications["app"].status == "DEPLOYING"
 
     play(scene)
 

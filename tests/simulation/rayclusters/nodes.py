@@ -40,6 +40,7 @@ class Conduct(Struct, kw_only=True):
     lost: set[str] = set()
     # What Pods of other Jobs do once they run: their exit code, or None when they were ended.
     program: Callable[[JsonObject], Awaitable[int | None]] | None = None
+    is_held_back: Callable[[JsonObject], bool] | None = None  # a Pod that runs, and whose probe says no
 
 
 async def run_nodes(world: World, conduct: Conduct) -> None:
@@ -101,6 +102,8 @@ async def _live(world: World, pod: JsonObject, conduct: Conduct, chance: random.
     is_failing = _is_hit(world, conduct.failing, conduct, chance)
     await _tell(world, pod, _running(now(), pod, is_ready=False))
     await asyncio.sleep(chance.uniform(0.0, conduct.start_seconds))
+    while conduct.is_held_back is not None and conduct.is_held_back(pod):
+        await asyncio.sleep(LOOK_SECONDS)
     if label(pod, "node-type") == "redis-cleanup":
         await _end_cleanup(world, pod, conduct.cleanup, now())
         return

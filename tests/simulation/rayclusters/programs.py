@@ -31,7 +31,8 @@ from simulation.rayclusters.witness import Diary, Witness
 REQUEST_SECONDS = 4.0
 WORKERS = 4
 COLLECTED = (
-    "rayclusters.ray.io", "rayjobs.ray.io", "pods", "services", "secrets", "serviceaccounts", "jobs.batch",
+    "rayclusters.ray.io", "rayjobs.ray.io", "rayservices.ray.io", "pods", "services", "secrets", "serviceaccounts",
+    "jobs.batch",
     "roles.rbac.authorization.k8s.io", "rolebindings.rbac.authorization.k8s.io", "ingresses.networking.k8s.io",
 )  # fmt: skip
 
@@ -42,7 +43,9 @@ class Staff(Struct, kw_only=True):
     version_of: Callable[[int], str] = lambda _life: "heliostat-v1"  # by the number of the life
     watch_seconds: float = 45.0
     has_jobs: bool = False  # it looks after RayJobs, too
+    has_services: bool = False  # and after RayServices
     forbidden: str = ""  # a resource that it may not create; a scenario may change it
+    overseeing: type[Overseer] = Overseer
     overseer: Overseer | None = None
     lost: set[str] = set()  # nodes, the same set as the nodes' own
     versions: set[str] = set()  # that have ever run
@@ -102,7 +105,7 @@ async def _run(
     since: int = 0,
 ) -> None:
     witness = Witness(world, connection, lambda: staff.forbidden, staff.diary)
-    overseer = staff.overseer = Overseer(world, witness, fence)
+    overseer = staff.overseer = staff.overseeing(world, witness, fence)
     chance = stream(world.seed, label)
     habits = stream(world.seed, f"{label.partition('/')[0]}/lists")
     watch = WatchSettings(
@@ -114,7 +117,7 @@ async def _run(
         settings=Settings(operator_version=version),
         request_seconds=REQUEST_SECONDS,
         has_jobs=staff.has_jobs,
-        has_services=False,
+        has_services=staff.has_services,
         host=HostSettings(watch=watch, workers=WORKERS),
     )
     overseer.operator = RayOperator(

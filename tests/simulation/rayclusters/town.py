@@ -7,7 +7,7 @@ from msgspec import Struct
 from heliostat.kube.jsontree import JsonObject
 from heliostat.testing.simulation.state import State
 from heliostat.testing.simulation.world import Life, World
-from simulation.programs import host_program
+from simulation.programs import Crew, host_program
 from simulation.rayclusters.manifests import (
     CLUSTERS,
     CRDS,
@@ -39,10 +39,16 @@ class Town(Struct, kw_only=True):
 
 
 async def found_town(
-    world: World, staff: Staff, conduct: Conduct, *, two_operators: bool = False, branch: str = ""
+    world: World,
+    staff: Staff,
+    conduct: Conduct,
+    *,
+    two_operators: bool = False,
+    branch: str = "",
+    crew: Crew = kubernetes_crew,
 ) -> Town:
     await world.request("POST", CRDS, ray_cluster_definition())
-    world.start(KUBERNETES, host_program(world, KUBERNETES, kubernetes_crew))
+    world.start(KUBERNETES, host_program(world, KUBERNETES, crew))
     if two_operators:
         operators = [world.start(name, leading_operator(world, staff, name)) for name in LEADERS]
     else:

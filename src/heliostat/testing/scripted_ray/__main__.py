@@ -1,7 +1,7 @@
 """``python -m heliostat.testing.scripted_ray [--port N] [--strict]``: a scripted Ray as a program, until it is stopped.
 
-It prints its port. ``GET /-/accepted`` tells every submission that it took. A dashboard with a service of the name that
-``--stuck`` gives (its beginning is enough) never answers.
+It prints its port. ``GET /-/accepted`` tells every submission that it took, ``/-/asked`` how often it was asked for
+anything. A dashboard with a service of the name that ``--stuck`` gives (its beginning is enough) never answers.
 """
 
 import argparse

@@ -17,6 +17,7 @@ from heliostat.testing.scripted_ray.state import ScriptedRay
 from heliostat.testing.scripted_ray.transport import locate, locate_host, respond
 
 ACCEPTED = "/-/accepted"  # the log of submissions, for who has started it as a program of its own
+ASKED = "/-/asked"  # how many requests dashboards and proxies were sent
 _TAIL = "/logs/tail"
 _TAIL_SECONDS = 0.05
 _LARGEST = 256 * 1024 * 1024
@@ -44,6 +45,8 @@ async def serve_ray(ray: ScriptedRay, port: int = 0) -> AsyncIterator[int]:
 async def _handle(ray: ScriptedRay, request: web.Request) -> web.StreamResponse:
     if request.path == ACCEPTED:
         return web.Response(body=msgspec.json.encode(ray.accepted), content_type="application/json")
+    if request.path == ASKED:
+        return web.Response(text=str(sum(len(cluster.requests) for cluster in ray.clusters.values())))
     by_host = locate_host(request.host)
     name, path = (by_host, request.path) if "/" in by_host else locate(request.path)
     if path.endswith(_TAIL):

@@ -12,7 +12,7 @@ from heliostat.kube.jsontree import encode_json
 from heliostat.ray.answers import ENDED, RUNNING, STOPPED
 from heliostat.runtime.transport import Reply
 from heliostat.testing.scripted_ray.script import RayScript
-from heliostat.testing.scripted_ray.state import ScriptedCluster, ScriptedJob, ScriptedRay
+from heliostat.testing.scripted_ray.state import Deployed, ScriptedCluster, ScriptedJob, ScriptedRay
 
 SUCCESS = Reply(200, b"success")
 _JOB = re.compile(r"/api/jobs/([^/]+)(/stop|/logs)?")
@@ -150,12 +150,13 @@ def _put(ray: ScriptedRay, cluster: ScriptedCluster, body: bytes) -> Reply:
         applications = {each.get("name") or "default": each for each in config.get("applications") or []}
     except (msgspec.MsgspecError, AttributeError, TypeError) as error:
         return Reply(400, f"1 validation error for ServeDeploySchema\n{error}".encode())
-    cluster.applications, cluster.deployed = applications, ray.now()
-    cluster.target_capacity = config.get("target_capacity")
+    cluster.deploy(Deployed(applications, ray.now(), config.get("target_capacity")))
     return Reply(200, b"")
 
 
 def _serve(ray: ScriptedRay, cluster: ScriptedCluster, at: float) -> dict[str, Any]:
+    script = ray.script_of(cluster)
+    told = cluster.told_at(at, script.following_seconds)
     return {
         "controller_info": {},
         "proxy_location": "EveryNode",
@@ -163,21 +164,21 @@ def _serve(ray: ScriptedRay, cluster: ScriptedCluster, at: float) -> dict[str, A
         "grpc_options": {"port": 9000, "grpc_servicer_functions": []},
         "proxies": {},
         "deploy_mode": "MULTI_APP",
-        "applications": {name: _application(ray, cluster, name, at) for name in cluster.applications},
-        "target_capacity": cluster.target_capacity,
+        "applications": {name: _application(script, told, name, at) for name in told.applications},
+        "target_capacity": told.target_capacity,
     }
 
 
-def _application(ray: ScriptedRay, cluster: ScriptedCluster, name: str, at: float) -> dict[str, Any]:
-    config = cluster.applications[name]
-    status, deployment = ray.script_of(cluster).application_status(name, at - cluster.deployed)
+def _application(script: RayScript, told: Deployed, name: str, at: float) -> dict[str, Any]:
+    config = told.applications[name]
+    status, deployment = script.application_status(name, at - told.at)
     return {
         "name": name,
         "route_prefix": config.get("route_prefix", "/"),
         "docs_path": None,
         "status": status,
         "message": "",
-        "last_deployed_time_s": cluster.deployed,
+        "last_deployed_time_s": told.at,
         "deployed_app_config": config,
         "source": "declarative",
         "deployments": {"D": {"name": "D", "status": deployment, "message": "", "replicas": []}},

@@ -14,7 +14,8 @@ class RayScript(Struct, frozen=True, kw_only=True):
     ends_after: float = 8.0  # seconds since it was submitted
     failing: str = "fail"  # in the entrypoint or the id: the job fails
     appears_when_asked: bool = True  # a job that nobody submitted is missing once, and then there: who submits is a Pod
-    deploying_seconds: float = 3.0  # of Serve applications, after each PUT
+    deploying_seconds: float = 3.0  # of Serve applications, after each PUT; infinite: they are stuck
+    following_seconds: float = 0.0  # after a PUT that Serve has taken, for so long it runs and tells the one before
     unhealthy: str = "unhealthy"  # in the name of an application
     are_proxies_healthy: bool = True  # those of Serve
     flapping_seconds: float = 0.0  # applications are well and unhealthy in turn, so long each

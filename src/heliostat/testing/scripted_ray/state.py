@@ -27,6 +27,14 @@ class ScriptedJob(Struct):
     stopped: float | None = None
 
 
+class Deployed(Struct, frozen=True):
+    """What Serve was asked to run: configurations by name, and since when."""
+
+    applications: dict[str, Any] = {}
+    at: float = 0.0
+    target_capacity: float | None = None
+
+
 class ScriptedCluster:
     """``name`` is namespace/service."""
 
@@ -35,9 +43,8 @@ class ScriptedCluster:
         self.script: RayScript | None = None  # of its own: an application that never gets ready, a job that never ends
         self.jobs: dict[str, ScriptedJob] = {}
         self.asked_for: set[str] = set()  # jobs that were missing when somebody asked
-        self.applications: dict[str, Any] = {}  # configurations by name
-        self.deployed: float = 0.0
-        self.target_capacity: float | None = None
+        self.deployed = Deployed()
+        self.former = Deployed()  # what was asked for before that
         self.packages: set[str] = set()
         self.requests: list[str] = []
         self._faults: list[RayFault] = []
@@ -52,8 +59,24 @@ class ScriptedCluster:
         """The head is gone, and with it all that it knew."""
         self.jobs.clear()
         self.asked_for.clear()
-        self.applications.clear()
+        self.deployed = self.former = Deployed()
         self.packages.clear()
+
+    @property
+    def applications(self) -> dict[str, Any]:
+        """Configurations by name, as they were last asked for."""
+        return self.deployed.applications
+
+    @property
+    def target_capacity(self) -> float | None:
+        return self.deployed.target_capacity
+
+    def deploy(self, deployed: Deployed) -> None:
+        self.deployed, self.former = deployed, self.deployed
+
+    def told_at(self, moment: float, following_seconds: float) -> Deployed:
+        """What Serve tells of, as of that moment."""
+        return self.deployed if moment >= self.deployed.at + following_seconds else self.former
 
     def take_fault(self, method: str, path: str) -> RayFault | None:
         for place, fault in enumerate(self._faults):

@@ -76,7 +76,7 @@ async def respond(ray: ScriptedRay, cluster: ScriptedCluster, method: str, path:
 
 
 def _accept_and_forget(ray: ScriptedRay, cluster: ScriptedCluster, method: str, path: str, body: bytes) -> Reply:
-    jobs, applications, deployed = dict(cluster.jobs), cluster.applications, cluster.deployed
+    jobs, deployed, former = dict(cluster.jobs), cluster.deployed, cluster.former
     reply = answer(ray, cluster, method, path, body, ray.now())
-    cluster.jobs, cluster.applications, cluster.deployed = jobs, applications, deployed
+    cluster.jobs, cluster.deployed, cluster.former = jobs, deployed, former
     return reply

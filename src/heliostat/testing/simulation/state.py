@@ -57,6 +57,10 @@ class State:
         seen = max(tree.get("status", {}).get("observedGeneration", 0), self.acting_on.get(uid, 0))
         return [spec for generation, spec in self._specs[uid].items() if generation >= seen]
 
+    def specs(self, tree: JsonObject) -> list[JsonObject]:
+        """All that it ever had, the first one first."""
+        return list(self._specs[tree["metadata"]["uid"]].values())
+
     def controlled_by(self, plural: str, uid: str) -> list[JsonObject]:
         return [
             tree
