@@ -16,6 +16,7 @@ from heliostat.embedded.doors.images import Build, Image, ImageTableError, read_
 from heliostat.local.machine_programs import programs_of_the_machine
 
 _OF_THE_HOST = ("busybox", "alpine", "debian", "ubuntu", "curlimages/curl", "bitnami/kubectl")
+_SUBMITTER = "/submitter"  # where KubeRay's image has it
 _RAY = "rayproject/ray*"
 _RAY_TAG = r"(?P<version>\d+\.\d+\.\d+(?:rc\d+)?)(?:-py(?P<python>\d{2,3}))?(?:-.*)?"  # such as 2.52.0-py311-gpu
 _RAY_REQUIREMENTS = ("ray[default,serve]=={version}",)  # as heliostat[ray] has it
@@ -48,11 +49,23 @@ def shipped_images() -> tuple[Image, ...]:
     return (
         installed_ray(_RAY),
         replace(environment, command=("python3",)),
+        lightweight_submitter(),
         *(
             Image(match=f"{name}*", description="the root of this machine", command=("/bin/sh",))
             for name in _OF_THE_HOST
         ),
         *programs_of_the_machine(),
+    )
+
+
+def lightweight_submitter() -> Image:
+    """KubeRay's image is one program at the root; ours of that name does the same (``heliostat.ray.submitter``)."""
+    start = (str(Path(sys.prefix) / "bin" / "python"), "-I", "-m", "heliostat.ray.submitter")
+    return replace(
+        this_environment("kuberay/submitter*"),
+        description="Heliostat's own submitter of RayJobs",
+        programs={_SUBMITTER: start},
+        command=(_SUBMITTER,),
     )
 
 

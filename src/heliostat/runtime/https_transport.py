@@ -201,5 +201,7 @@ async def _messages(socket: aiohttp.ClientWebSocketResponse, call: Call) -> Asyn
                 yield message.data
             elif message.type is aiohttp.WSMsgType.ERROR:
                 raise UnavailableError(f"{call}: {words_of(socket.exception() or ConnectionError('broken'))}")
+        if socket.close_code != aiohttp.WSCloseCode.OK:
+            raise UnavailableError(f"{call}: the stream broke off with code {socket.close_code}")
     finally:
         await socket.close()

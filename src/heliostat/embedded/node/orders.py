@@ -21,7 +21,7 @@ from heliostat.embedded.node.environment import (
 from heliostat.embedded.node.imaging.image_environments import provide_image
 from heliostat.embedded.node.imaging.images import Image, UnknownImageError, build_image_environment, image_mounts
 from heliostat.embedded.node.imaging.login_shells import write_profile
-from heliostat.embedded.node.imaging.stand_ins import add_to_path, mount_stand_ins
+from heliostat.embedded.node.imaging.stand_ins import add_to_path, mount_stand_ins, write_programs
 from heliostat.embedded.node.name_files import NAMES, hostname_of
 from heliostat.embedded.node.node_facts import NodeFacts
 from heliostat.embedded.node.pods import Container, NodePod, SecurityContext
@@ -103,6 +103,7 @@ def _make_mounts(wish: Wish, image: Image, facts: NodeFacts, environment: Mappin
         *(mount for mount in image_mounts(image) if not host_layers.is_shown(mount.source, facts.hidden)),
         *_make_directories(wish, image, environment),
         mount_stand_ins(wish.stand_ins),
+        *write_programs(image.programs, wish.place / "containers" / wish.id / "programs"),
         *(Mount(str(wish.place / "etc" / name), f"/etc/{name}") for name in NAMES),
         _make_message_file(wish),
         *build_mounts(wish.container, volumes, str(directory), environment),

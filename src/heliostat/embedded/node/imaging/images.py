@@ -44,6 +44,7 @@ class Image(Struct, frozen=True, kw_only=True, rename="kebab"):
     group: int = 0
     visible: tuple[str, ...] = ()  # directories of the host that are shown wherever they lie, also beneath /tmp
     directories: tuple[str, ...] = ()  # empty ones that the container gets, and that every user may write to
+    programs: dict[str, tuple[str, ...]] = {}  # files that the image has: what starts each of them on this machine
     needs: str = ""  # a program that must be on the host, or in ``path``
     install: str = ""  # how to get it, for people
     product: str = ""  # what versions are versions of, for people
@@ -77,10 +78,12 @@ def read_table(text: str, origin: str) -> tuple[Image, ...]:
 
 
 def _find_problem(image: Image) -> str:
-    for directory in image.directories:
-        path = PurePosixPath(directory)
-        if not path.is_absolute() or ".." in path.parts or len(path.parts) == 1:
-            return f'directories: "{directory}" is no absolute path below /; write one such as "/data"'
+    for field, paths in (("directories", image.directories), ("programs", image.programs)):
+        for path in map(PurePosixPath, paths):
+            if not path.is_absolute() or ".." in path.parts or len(path.parts) == 1:
+                return f'{field}: "{path}" is no absolute path below /; write one such as "/data"'
+    if not all(image.programs.values()):
+        return 'programs: a file that starts nothing; write what it starts, as in {"/tool" = ["python3", "-m", "tool"]}'
     if image.build is None and not image.tag:
         return ""
     if not image.tag:

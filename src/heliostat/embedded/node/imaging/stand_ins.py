@@ -1,11 +1,13 @@
 """Programs that scripts expect of every image, for machines that lack them: in the last directory of each PATH.
 
 A machine that has the real one uses it, because its directories come first. A few images differ from the machine's own
-program of that name: what starts it as they do lies in a directory of its own, which those images put first.
+program of that name: what starts it as they do lies in a directory of its own, which those images put first. And some
+are nothing but one program at a place of its own: a file there starts what the table of images names for it.
 """
 
 import shlex
 import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from heliostat.embedded.node import programs
@@ -42,3 +44,12 @@ def mount_stand_ins(directory: Path) -> Mount:
 
 def add_to_path(path: str) -> str:
     return f"{path}:{DIRECTORY}" if path else DIRECTORY
+
+
+def write_programs(wanted: Mapping[str, tuple[str, ...]], directory: Path) -> Iterator[Mount]:
+    """Each file that a container is to find, and where: the words that it starts get its arguments."""
+    for number, (path, words) in enumerate(wanted.items()):
+        script = directory / str(number)
+        script.parent.mkdir(parents=True, exist_ok=True)
+        _write_program(script, f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
+        yield Mount(str(script), path, is_read_only=True)

@@ -77,10 +77,18 @@ def build_plain_order(order: Order, container: Container, place: Path, stand_ins
     write_profile(home, path)
     return order._replace(
         is_plain=True,
+        argv=_find_program(order),
         mounts=(),
         directory=_find_directory(order, home),
         environment={**order.environment, "HOME": str(home), "TMPDIR": str(temporary), "PATH": path},
     )
+
+
+def _find_program(order: Order) -> tuple[str, ...]:
+    """One that only its image has is started where it lies."""
+    places = {mount.target: mount.source for mount in order.mounts}
+    program, *rest = order.argv
+    return (places.get(program, program), *rest)
 
 
 def _find_directory(order: Order, home: Path) -> str:
