@@ -8,6 +8,7 @@ from heliostat.api.settings import Settings
 from heliostat.explain.explanation import Explanation, format_explanation
 from heliostat.explain.rayjob.job import explain_job
 from heliostat.explain.scene import Scene
+from heliostat.kube.timestamps import format_timestamp
 from plan.rayjob.job_worlds import JobWorld, act, begin, job_tree, run
 from plan.worlds import NOW
 
@@ -73,3 +74,27 @@ def test_a_failure_comes_with_its_last_words_and_a_way_on(reason: str, words: st
 def test_the_clean_up_is_told() -> None:
     text = format_explanation(with_status(jobDeploymentStatus="Complete", jobStatus="SUCCEEDED"))
     assert "clean-up after the end: nothing goes" in text
+
+
+def test_an_edit_that_the_running_job_does_not_follow_is_said_for_as_long_as_it_is_so() -> None:
+    world = run(begin(submissionMode="HTTPMode"))
+    world = act(world.with_ray(world.ray.tell("RUNNING")))
+    assert "is not followed" not in format_explanation(explain(world))
+    edited = world.edit(rayClusterSpec={"rayVersion": "2.99.0"})
+    note = explain(edited).notes[0]
+    assert "spec.rayClusterSpec changed" in note.why
+    assert "suspend and resume" in note.fix
+    assert explain(edited).is_ready, "the job runs"
+
+
+def test_an_edit_of_the_program_is_known_from_what_the_operator_told() -> None:
+    world = run(begin(submissionMode="HTTPMode"))
+    world = act(world.with_ray(world.ray.tell("RUNNING")))
+    assert world.job is not None
+    regarding = {"kind": "RayJob", "name": "job", "uid": world.job["metadata"]["uid"]}
+    told = {"type": "Warning", "reason": "SpecNotApplied", "note": "spec.entrypoint changed", "regarding": regarding}
+    for moment, is_told in ((format_timestamp(NOW + 60), True), (format_timestamp(NOW - 60), False)):
+        events = ({**told, "eventTime": moment},)
+        scene = Scene(tree=world.job, objects=world.objects, events=events, now=world.now)
+        notes = explain_job(scene, Settings()).notes
+        assert (notes[0].why == "spec.entrypoint changed") == is_told, "another attempt follows it"

@@ -10,18 +10,20 @@ from msgspec.structs import replace
 
 from heliostat.api.markers import JsonObject
 from heliostat.api.settings import Settings
+from heliostat.explain.events import Warnings
 from heliostat.explain.explanation import Explanation, Sentence, join_unique
 from heliostat.explain.last_words import read_last_words
 from heliostat.explain.raycluster.cluster import explain_cluster
 from heliostat.explain.scene import Scene, look_at
 from heliostat.explain.waits import tell_waits
 from heliostat.kube.plan import Plan
+from heliostat.plan.own_conditions import SPEC_NOT_APPLIED
 from heliostat.plan.rayjob.kind import RAY_JOB
 from heliostat.plan.rayjob.phases import Phase, Reason
 from heliostat.plan.rayjob.reasons import Hold
 from heliostat.plan.rayjob.status import shown_phase
 
-_QUIET = frozenset({Hold.OVER, Hold.JOB_RUNS, Hold.CLUSTER_NOT_READY, Hold.SUBMISSION, Hold.CLEANUP})
+_QUIET = frozenset({Hold.OVER, Hold.JOB_RUNS, Hold.CLUSTER_NOT_READY, Hold.SUBMISSION, Hold.CLEANUP, Hold.EDIT_WAITS})
 
 _FIXES: dict[str, str] = {
     Reason.APP_FAILED: "read the program's own log: heliostat logs rayjob/NAME, or ray job logs on the cluster",
@@ -45,12 +47,13 @@ def explain_job(scene: Scene, settings: Settings) -> Explanation:
     observed, plan = situation.observed, RAY_JOB.plan(situation)
     phase = shown_phase(observed.status)
     sentences = join_unique((*_tell_cluster(phase, scene, settings), *_tell_plan(plan), *_tell_end(scene.tree, phase)))
+    edits = _tell_edits(scene, plan) if phase is Phase.RUNNING else ()
     return Explanation(
         title=scene.title,
         verdict=_verdict(observed.status, phase),
         is_ready=phase is Phase.COMPLETE or (phase is Phase.RUNNING and not sentences),
         sentences=sentences,
-        notes=tuple(Sentence(line) for line in RAY_JOB.tell(situation, scene.tree)),
+        notes=(*edits, *(Sentence(line) for line in RAY_JOB.tell(situation, scene.tree))),
     )
 
 
@@ -71,6 +74,18 @@ def _tell_cluster(phase: Phase | None, scene: Scene, settings: Settings) -> Iter
 
 def _tell_plan(plan: Plan) -> tuple[Sentence, ...]:
     return tell_waits(wait for wait in plan.waits if wait.reason not in _QUIET)
+
+
+def _tell_edits(scene: Scene, plan: Plan) -> tuple[Sentence, ...]:
+    """What the operator told after it had asked Ray, or what the cluster's own spec shows."""
+    metadata, begun = scene.tree["metadata"], str(scene.tree["status"].get("startTime") or "")
+    told = Warnings(scene.events).about("RayJob", metadata["name"], metadata.get("uid", ""))
+    of_attempt = (warned for warned in told if warned.moment >= begun)
+    found = next((warned.message for warned in of_attempt if warned.reason == SPEC_NOT_APPLIED), "")
+    if found:
+        about = Hold.EDIT_WAITS.about
+        return (Sentence(about.meaning, found, about.fix),)
+    return tell_waits(wait for wait in plan.waits if wait.reason == Hold.EDIT_WAITS)
 
 
 def _tell_end(job: JsonObject, phase: Phase | None) -> Iterator[Sentence]:

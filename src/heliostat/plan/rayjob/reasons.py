@@ -67,6 +67,14 @@ class Hold(WhyWaiting):
     )
     SUBMISSION = "Submitting", Waiting(meaning="the job has been handed over and Ray has not told of it yet")
     JOB_RUNS = "JobRuns", Waiting(meaning="Ray runs the job", severity=Severity.HARMLESS)
+    EDIT_WAITS = (
+        "EditWaits",
+        Waiting(
+            meaning="an edit of the spec is not followed by the attempt that runs",
+            fix="suspend and resume the RayJob, or create it anew, if it must be followed now",
+            severity=Severity.HARMLESS,
+        ),
+    )
     SUBMITTER_AT_WORK = (
         "SubmitterAtWork",
         Waiting(meaning="Ray is done with the job, its submitter is not yet", severity=Severity.HARMLESS),

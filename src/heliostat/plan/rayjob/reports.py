@@ -1,6 +1,7 @@
 """What people are told about each write of a RayJob: KubeRay's events (rayjob.md §18), as data."""
 
 from heliostat.kube.plan import Event, Ref, Report
+from heliostat.plan.own_conditions import SPEC_NOT_APPLIED
 from heliostat.plan.reports import COLON, NORMAL, WARNING, place_of_ref
 
 
@@ -67,4 +68,4 @@ def report_scheduler_cleanup(place: str) -> Report:
 
 def spec_not_applied(what: str) -> Event:
     """Differs from KubeRay: rayjob-spec-not-applied."""
-    return Event(WARNING, "SpecNotApplied", "Validate", what)
+    return Event(WARNING, SPEC_NOT_APPLIED, "Validate", what)

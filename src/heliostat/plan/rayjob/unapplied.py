@@ -1,7 +1,7 @@
 """Edits that a running job does not follow: its cluster and its program stay as they were when the attempt began.
 
 KubeRay ignores such an edit without a word (rayjob.md §7 rule 5). The RayJob's status has no conditions, so it is told
-as an event. Differs from KubeRay: rayjob-spec-not-applied.
+as an event, and ``plan`` and ``explain`` say it for as long as it is so. Differs from KubeRay: rayjob-spec-not-applied.
 """
 
 import msgspec
@@ -13,9 +13,11 @@ from heliostat.desired.raycluster.spec_hash import HALF, hash_spec
 from heliostat.desired.rayjob.cluster import build_cluster_of_job
 from heliostat.desired.rayjob.names import selected_cluster
 from heliostat.desired.slots import Impossible
+from heliostat.kube.plan import Wait
 from heliostat.plan.draft import NOTHING, Part
 from heliostat.plan.rayjob.answers import JobInfo
 from heliostat.plan.rayjob.observed import ObservedJob
+from heliostat.plan.rayjob.reasons import Hold
 from heliostat.plan.rayjob.reports import spec_not_applied
 
 _FOLLOWED_LATER = "; the attempt that runs keeps what it began with, and another attempt takes the change up"
@@ -31,7 +33,8 @@ def tell_unapplied(observed: ObservedJob, cluster: JsonObject | None, info: JobI
         fields.append("spec.rayClusterSpec")
     if not fields:
         return NOTHING
-    return Part(events=(spec_not_applied(f"{' and '.join(fields)} changed{_FOLLOWED_LATER}"),))
+    told = spec_not_applied(f"{' and '.join(fields)} changed{_FOLLOWED_LATER}")
+    return Part(events=(told,), waits=(Wait(Hold.EDIT_WAITS, told.note, "another attempt begins"),))
 
 
 def _has_other_spec(observed: ObservedJob, cluster: JsonObject, settings: Settings) -> bool:
