@@ -99,7 +99,12 @@ def _whole(write: Tree, made: list[Tree]) -> Tree:
     is_head = labels["ray.io/node-type"] == "head"
     group = cluster["spec"]["headGroupSpec"] if is_head else cluster["spec"]["workerGroupSpecs"][0]
     owner = {"apiVersion": "ray.io/v1", "kind": RAY_CLUSTER.kind, "name": labels["ray.io/cluster"], "controller": True}
-    metadata = {"name": f"{write['name']}x2x4x", "labels": labels, "ownerReferences": [owner]}
+    metadata = {
+        "name": f"{write['name']}x2x4x",
+        "namespace": cluster["metadata"]["namespace"],
+        "labels": labels,
+        "ownerReferences": [owner],
+    }
     return {"apiVersion": "v1", "kind": POD.kind, "metadata": metadata, "spec": group["template"]["spec"]}
 
 
@@ -152,7 +157,8 @@ async def leave(world: World, turn: Turn, now: float) -> None:
     """As KubeRay left it; Pods run when their nodes have taken them."""
     namespace, admin = turn.namespace, world.admin
     await world.make_namespace(namespace)
-    finalizers = {"finalizers": ["ray.io/rayjob-finalizer"]} if turn.status.get("startTime") else {}
+    is_refused = turn.status.get("jobDeploymentStatus") == "ValidationFailed"
+    finalizers = {} if is_refused else {"finalizers": ["ray.io/rayjob-finalizer"]}
     placed = turn.job | {"metadata": turn.job["metadata"] | {"namespace": namespace} | finalizers}
     made = await admin.create(RAY_JOB, placed)
     uids = {made["metadata"]["name"]: made["metadata"]["uid"]}
@@ -164,7 +170,8 @@ async def leave(world: World, turn: Turn, now: float) -> None:
             changes = {"status": _fill(turn.clusters[tree["metadata"]["name"]], namespace, now)}
             await admin.merge(RAY_CLUSTER, namespace, tree["metadata"]["name"].lower(), changes, "status")
     name = made["metadata"]["name"]
-    await admin.merge(RAY_JOB, namespace, name, {"status": _fill(turn.status, namespace, now)}, "status")
+    begun = {} if is_refused else {"startTime": format_timestamp(now)}  # the recording leaves times out
+    await admin.merge(RAY_JOB, namespace, name, {"status": begun | _fill(turn.status, namespace, now)}, "status")
     _remember(world.ray, turn, now)
 
 
