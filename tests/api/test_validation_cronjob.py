@@ -83,7 +83,9 @@ def test_all_findings_come_in_kuberays_order() -> None:
 
 
 def test_advice_reaches_into_the_template() -> None:
-    twice = {"jobTemplate": {"rayClusterSpec": cluster_spec(groups(group("a"), group("a")))}}
+    twice = {
+        "jobTemplate": {"entrypoint": "python x.py", "rayClusterSpec": cluster_spec(groups(group("a"), group("a")))}
+    }
     (warning,) = advice(cronjob(twice))
     assert brief([warning]) == [
         ("webhook.unique-groups", "spec.jobTemplate.rayClusterSpec.workerGroupSpecs[1].groupName")

@@ -48,6 +48,16 @@ def _documents(case: GoldenCase) -> list[Tree]:
 
 async def play_jobs(operated: Operated, case: GoldenCase) -> PlayedJobs:
     """Afterwards the namespace is gone, and everything in it."""
+    refusals = await apply_jobs(operated, case)
+    await rest_without_ray(operated)
+    played = await observe_jobs(operated, case, refusals)
+    await operated.world.remove_namespace(played.namespace)
+    operated.log.forget(played.namespace)
+    return played
+
+
+async def apply_jobs(operated: Operated, case: GoldenCase) -> list[str]:
+    """What the server refused."""
     namespace, refusals = namespace_of(case), []
     await operated.world.make_namespace(namespace)
     for tree in _documents(case):
@@ -56,13 +66,19 @@ async def play_jobs(operated: Operated, case: GoldenCase) -> PlayedJobs:
             await operated.admin.create(RAY_JOB, placed)
         except ApiError as error:
             refusals.append(str(error))
+    return refusals
+
+
+async def rest_without_ray(operated: Operated) -> None:
     await operated.rest()
     await asyncio.sleep(_PATIENCE)
     await operated.rest()
+
+
+async def observe_jobs(operated: Operated, case: GoldenCase, refusals: list[str]) -> PlayedJobs:
+    namespace = namespace_of(case)
     events = await operated.admin.items(EVENT, namespace)
     writes = operated.log.in_namespace(namespace)
-    await operated.world.remove_namespace(namespace)
-    operated.log.forget(namespace)
     return PlayedJobs(namespace, writes, [e for e in events if e["regarding"]["kind"] == RAY_JOB.kind], refusals)
 
 

@@ -201,9 +201,7 @@ def test_a_running_job_is_suspended_with_all_it_has_and_runs_again(tell: Tell) -
         first = await at.wait_for("job", "jobStatus", "RUNNING")
         await at.edit("job", suspend=True)
         status = await at.wait_for_phase("job", "Suspended")
-        assert (
-            not status.keys() & {"jobId", "rayClusterName", "dashboardURL", "jobStatus", "rayJobInfo"}
-        )
+        assert not status.keys() & {"jobId", "rayClusterName", "dashboardURL", "jobStatus", "rayJobInfo"}
         for kind in (RAY_CLUSTER, JOB, POD):
             assert await at.names(kind) == []
         await at.edit("job", suspend=False)

@@ -11,11 +11,16 @@ from heliostat.api.raycluster import RayCluster, RayClusterSpec
 from heliostat.api.raycronjob import RayCronJob
 from heliostat.api.rayjob import RayJob
 from heliostat.api.rayservice import RayService
+from heliostat.api.validation.job_advice import job_advice
 from heliostat.kube.paths import Path, format_path
 from heliostat.kube.problems import Problem
 
 
 def advice(subject: RayCluster | RayJob | RayService | RayCronJob) -> Iterator[Problem]:
+    if isinstance(subject, RayJob):
+        yield from job_advice(subject.spec, ("spec",))
+    if isinstance(subject, RayCronJob):
+        yield from job_advice(subject.spec.job_template, ("spec", "jobTemplate"))
     spec, at = _cluster_spec_of(subject)
     if spec is None:
         return

@@ -1,0 +1,32 @@
+"""RayJobs that KubeRay accepts and that do not mean what they seem to: warnings for people, never events."""
+
+from collections.abc import Iterator
+
+from heliostat.api.rayjob import RayJobSpec
+from heliostat.kube.paths import Path, format_path
+from heliostat.kube.problems import Problem
+
+_INTERACTIVE = "InteractiveMode"
+
+
+def job_advice(spec: RayJobSpec, at: Path) -> Iterator[Problem]:
+    if spec.cluster_selector and spec.ray_cluster_spec is not None:
+        yield _warning(
+            (*at, "rayClusterSpec"),
+            f"it is not used: {format_path((*at, 'clusterSelector'))} chooses a RayCluster that exists",
+            "leave out one of the two",
+        )
+    active, before = spec.active_deadline_seconds, spec.pre_running_deadline_seconds
+    if active is not None and before is not None and 0 < active <= before:
+        yield _warning(
+            (*at, "preRunningDeadlineSeconds"),
+            f"{before} s never pass: activeDeadlineSeconds counts from the same moment and ends the attempt after"
+            f" {active} s",
+            "make it smaller than activeDeadlineSeconds",
+        )
+    if not (spec.entrypoint or "").strip() and spec.submission_mode != _INTERACTIVE:
+        yield _warning((*at, "entrypoint"), "there is nothing to run", "write the command, such as python my_script.py")
+
+
+def _warning(path: Path, problem: str, fix: str) -> Problem:
+    return Problem(path=path, problem=problem, fix=fix, rule=f"advice.{path[-1]}", severity="warning")
