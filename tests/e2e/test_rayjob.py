@@ -1,12 +1,11 @@
 """RayJobs with real Ray on this machine: each way of submitting, to its end (e2e-scenarios.md §3)."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from e2e.jobs import SECONDS, Job, apply, build_job, delete, names, status_of, wait_for_phase
 from e2e.local_machine import LocalMachine, local_machine, needs_local_machine, wait_for
 
 pytestmark = needs_local_machine
@@ -14,8 +13,6 @@ pytestmark = needs_local_machine
 ANSWER = "import ray; ray.init(); print('the answer is', ray.get(ray.remote(lambda: 6 * 7).remote()))"
 FAILURE = "import sys; print('so far', flush=True); sys.exit(3)"
 LONG = "import time; time.sleep(600)"
-SECONDS = 300.0  # a head starts in some twenty, on a machine that does nothing else
-Job = dict[str, Any]
 
 
 @pytest.fixture(scope="module")
@@ -23,49 +20,6 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalMachine]:
     with local_machine(tmp_path_factory.mktemp("rayjobs") / "state") as found:
         assert found.heliostat("up").returncode == 0
         yield found
-
-
-def build_job(name: str, program: str, **spec: Any) -> Job:
-    container = {
-        "name": "ray-head",
-        "image": "rayproject/ray:2.52.0",
-        "resources": {"requests": {"cpu": "100m", "memory": "1Gi"}, "limits": {"cpu": "1", "memory": "2Gi"}},
-    }
-    head = {"rayStartParams": {"num-cpus": "1"}, "template": {"spec": {"containers": [container]}}}
-    return {
-        "apiVersion": "ray.io/v1",
-        "kind": "RayJob",
-        "metadata": {"name": name},
-        "spec": {"entrypoint": f'python -c "{program}"', "rayClusterSpec": {"headGroupSpec": head}, **spec},
-    }
-
-
-def apply(machine: LocalMachine, tmp_path: Path, *jobs: Job) -> None:
-    path = tmp_path / "jobs.json"
-    path.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": jobs}))
-    machine.kubectl("apply", "-f", str(path))
-
-
-def status_of(machine: LocalMachine, name: str) -> Job:
-    status: Job = json.loads(machine.kubectl("get", "rayjob", name, "-o", "json")).get("status") or {}
-    return status
-
-
-def wait_for_phase(machine: LocalMachine, name: str, *phases: str) -> Job:
-    def is_there() -> Job:
-        status = status_of(machine, name)
-        return status if status.get("jobDeploymentStatus") in phases else {}
-
-    return wait_for(is_there, SECONDS)
-
-
-def names(machine: LocalMachine, kind: str) -> list[str]:
-    return machine.kubectl("get", kind, "-o", "jsonpath={.items[*].metadata.name}").split()
-
-
-def delete(machine: LocalMachine, *jobs: str) -> None:
-    machine.kubectl("delete", "rayjob", *jobs, "--timeout=120s", seconds=150)
-    wait_for(lambda: not names(machine, "pods"), SECONDS)
 
 
 def test_a_submitter_job_and_the_operator_itself_bring_jobs_to_their_end(machine: LocalMachine, tmp_path: Path) -> None:
@@ -94,6 +48,7 @@ def test_a_program_that_fails_in_a_sidecar_fails_its_job(machine: LocalMachine, 
     delete(machine, "sidecar")
 
 
+@pytest.mark.e2e
 def test_a_job_that_runs_is_stopped_by_a_suspension_and_comes_back(machine: LocalMachine, tmp_path: Path) -> None:
     job = build_job("long", LONG, submissionMode="HTTPMode", shutdownAfterJobFinishes=True)
     apply(machine, tmp_path, job)
