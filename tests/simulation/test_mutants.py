@@ -5,11 +5,12 @@ import pytest
 from simulation.hunting import Catch, hunt, is_told_by
 from simulation.mutants import MUTANTS, Mutant
 from simulation.rayclusters.mutants import RAY_MUTANTS
+from simulation.raycronjobs.mutants import RAY_CRON_MUTANTS
 from simulation.rayjobs.mutants import RAY_JOB_MUTANTS
 from simulation.rayservices.mutants import RAY_SERVICE_MUTANTS
 
 MOST_SEEDS = 100
-ALL_MUTANTS = (*MUTANTS, *RAY_MUTANTS, *RAY_JOB_MUTANTS, *RAY_SERVICE_MUTANTS)
+ALL_MUTANTS = (*MUTANTS, *RAY_MUTANTS, *RAY_JOB_MUTANTS, *RAY_CRON_MUTANTS, *RAY_SERVICE_MUTANTS)
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ from functools import partial
 import msgspec
 from msgspec import Struct
 
-from heliostat.api.settings import Settings
+from heliostat.api.settings import Settings, default_gates
 from heliostat.embedded.controllers.crews import add_cleaning
 from heliostat.embedded.controllers.jobs.reconciler import JobReconciler, OrphanedPodReconciler
 from heliostat.operator.options import OperatorOptions
@@ -31,9 +31,9 @@ from simulation.rayclusters.witness import Diary, Witness
 REQUEST_SECONDS = 4.0
 WORKERS = 4
 COLLECTED = (
-    "rayclusters.ray.io", "rayjobs.ray.io", "rayservices.ray.io", "pods", "services", "secrets", "serviceaccounts",
-    "jobs.batch",
-    "roles.rbac.authorization.k8s.io", "rolebindings.rbac.authorization.k8s.io", "ingresses.networking.k8s.io",
+    "rayclusters.ray.io", "rayjobs.ray.io", "raycronjobs.ray.io", "rayservices.ray.io", "pods", "services", "secrets",
+    "serviceaccounts", "jobs.batch", "roles.rbac.authorization.k8s.io", "rolebindings.rbac.authorization.k8s.io",
+    "ingresses.networking.k8s.io",
 )  # fmt: skip
 
 
@@ -43,6 +43,7 @@ class Staff(Struct, kw_only=True):
     version_of: Callable[[int], str] = lambda _life: "heliostat-v1"  # by the number of the life
     watch_seconds: float = 45.0
     has_jobs: bool = False  # it looks after RayJobs, too
+    has_crons: bool = False  # after RayCronJobs
     has_services: bool = False  # and after RayServices
     forbidden: str = ""  # a resource that it may not create; a scenario may change it
     overseeing: type[Overseer] = Overseer
@@ -114,7 +115,7 @@ async def _run(
     version = staff.version_of(life)
     staff.versions.add(version)
     options = OperatorOptions(
-        settings=Settings(operator_version=version),
+        settings=Settings(operator_version=version, gates={**default_gates(), "RayCronJob": staff.has_crons}),
         request_seconds=REQUEST_SECONDS,
         has_jobs=staff.has_jobs,
         has_services=staff.has_services,

@@ -44,7 +44,7 @@ from heliostat.testing.simulation.service_proxy import PROXY, ServiceProxy, is_p
 from heliostat.testing.simulation.state import State
 from heliostat.testing.virtual_time import VirtualTimeError
 
-EPOCH = 1_800_000_000.0  # the wall clock at virtual second 0
+EPOCH = 1_800_000_000.0  # the wall clock at virtual second 0, unless told
 LEASE_SUFFIX = "-lease"  # of the name of a program's own way to its lease
 SETTLING_SECONDS = 600.0  # how long a healthy world may take to come to rest
 
@@ -72,6 +72,7 @@ class Result(Struct, frozen=True, kw_only=True):
 class World:
     def __init__(self, seed: int, script: Script, invariants: Sequence[Invariant]) -> None:
         self.seed = seed
+        self.epoch = EPOCH  # a scenario may begin at another moment: before a change of the clocks
         self.state = State()
         self.calls: dict[str, int] = {}
         self.writes: dict[str, set[int]] = {}
@@ -111,7 +112,7 @@ class World:
     # What a scenario uses.
 
     def now(self) -> float:
-        return EPOCH + self.time()
+        return self.epoch + self.time()
 
     def time(self) -> float:
         return asyncio.get_running_loop().time()
