@@ -366,3 +366,25 @@ def test_facts_go_on_when_they_are_run_again() -> None:
         await asyncio.wait({running})
 
     run_virtual(scenario())
+
+
+def test_how_long_answers_have_been_alike_begins_anew_with_another_one_and_with_a_refresh() -> None:
+    async def test(facts: Facts, _told: list[tuple[float, str]]) -> None:
+        source = Source()
+        assert facts.held("a") == 0
+        facts.watch("a", source.fetch, 10)
+        await asyncio.sleep(25)
+        assert facts.held("a") == 20
+        source.value = ConnectionError("gone")
+        await asyncio.sleep(10)
+        assert facts.held("a") == 20  # nobody has said anything else
+        source.value = "SUCCEEDED"
+        await asyncio.sleep(40)
+        assert facts.get("a").value == "SUCCEEDED"  # type: ignore[union-attr]
+        held = facts.held("a")
+        assert 0 < held < 40
+        facts.refresh("a")
+        await asyncio.sleep(1)
+        assert facts.held("a") == 0
+
+    in_virtual_time(test)

@@ -72,6 +72,9 @@ class RayFacts:
     def get(self, fact: FactKey) -> Fact[Any] | Unknown:
         return self.cache.get(fact)
 
+    def held(self, fact: FactKey) -> float:
+        return self.cache.held(fact)
+
     def is_asked(self, fact: FactKey) -> bool:
         return fact in self._asked
 

@@ -46,6 +46,7 @@ class _Watched(Generic[V]):
         self.value: V | None = None
         self.value_source = ""
         self.fetched_at: float | None = None
+        self.first_at: float = 0.0  # when the first of equal answers came
         self.version = 0  # of what the fact is about: one more with every refresh
         self.known_version = 0  # that the value is of
         self.not_before = float("-inf")  # a fetch that begins earlier cannot tell
@@ -89,6 +90,11 @@ class FactCache(Generic[K, V]):
         if isinstance(known, Unknown) and watched.told:
             watched.told = False  # so that its return is news
         return known
+
+    def held(self, key: K) -> float:
+        """Seconds for which every answer, up to the last one, has been the same."""
+        watched = self._watched.get(key)
+        return 0.0 if watched is None or watched.fetched_at is None else watched.fetched_at - watched.first_at
 
     def watch(
         self, key: K, fetch: Fetch[V], every_seconds: float, *, source: str = "", greatest_age: float | None = None
@@ -210,7 +216,10 @@ class FactCache(Generic[K, V]):
             self._succeeded(key, watched, value, source)
 
     def _succeeded(self, key: K, watched: _Watched[V], value: V, source: str) -> None:
-        is_news = not watched.told or value != watched.value
+        is_other = watched.fetched_at is None or value != watched.value
+        is_news = not watched.told or is_other
+        if is_other or watched.known_version != watched.version:
+            watched.first_at = self._clock()
         watched.value, watched.value_source, watched.fetched_at = value, source, self._clock()
         watched.told, watched.failures, watched.known_version = True, 0, watched.version
         pause = watched.every * (1 - _SPREAD + 2 * _SPREAD * self._chance())

@@ -24,6 +24,7 @@ from simulation.rayclusters.reading import is_ready, is_terminating, label, name
 
 NODES = ("n1", "n2", "n3")
 LOOK_SECONDS = 0.5
+SIDECAR = "ray-job-submitter"
 RESTARTED = "Restarted"  # a container ends and comes back, and the Pod runs all the while
 
 
@@ -38,7 +39,7 @@ class Conduct(Struct, kw_only=True):
     clock_error: float = 0.0  # seconds by which the nodes' clocks are wrong
     cleanup: str = "succeeds"  # what becomes of the Pods of clean-up Jobs: succeeds, fails, hangs
     lost: set[str] = set()
-    # What Pods of other Jobs do once they run: their exit code, or None when they were ended.
+    # What Pods of other Jobs, and submitters beside a head, do once they run: their exit code, or None when ended.
     program: Callable[[JsonObject], Awaitable[int | None]] | None = None
     is_held_back: Callable[[JsonObject], bool] | None = None  # a Pod that runs, and whose probe says no
 
@@ -108,10 +109,11 @@ async def _live(world: World, pod: JsonObject, conduct: Conduct, chance: random.
         await _end_cleanup(world, pod, conduct.cleanup, now())
         return
     await _tell(world, pod, _running(now(), pod, is_ready=True))
-    if conduct.program is not None and not label(pod, "node-type"):
+    if conduct.program is not None and (has_sidecar(pod) or not label(pod, "node-type")):
         code = await conduct.program(pod)
         if code is not None:
-            await _tell(world, pod, _ended(now(), pod, code, "Error" if code else "Completed"))
+            end = _sidecar_ended if has_sidecar(pod) else _ended
+            await _tell(world, pod, end(now(), pod, code, "Error" if code else "Completed"))
         return
     if is_failing:
         await asyncio.sleep(chance.uniform(0.0, 10.0))
@@ -205,6 +207,19 @@ def _ended(now: str, pod: JsonObject, code: int, reason: str) -> JsonObject:
         "conditions": [{"type": "Ready", "status": "False"}],
         "containerStatuses": _containers(pod, ended, is_ready=False),
     }
+
+
+def has_sidecar(pod: JsonObject) -> bool:
+    """A submitter beside a head."""
+    return bool(label(pod, "node-type")) and any(each["name"] == SIDECAR for each in pod["spec"]["containers"])
+
+
+def _sidecar_ended(now: str, pod: JsonObject, code: int, reason: str) -> JsonObject:
+    """The submitter beside a head: the head goes on, and a Pod with a container that ended is not ready."""
+    running, ended = _running(now, pod, is_ready=True), _ended(now, pod, code, reason)
+    mixed = zip(running["containerStatuses"], ended["containerStatuses"], strict=True)
+    statuses = [after if after["name"] == SIDECAR else before for before, after in mixed]
+    return {"phase": "Running", "conditions": ended["conditions"], "containerStatuses": statuses}
 
 
 def _containers(pod: JsonObject, state: JsonObject, *, is_ready: bool) -> list[dict[str, Any]]:

@@ -71,6 +71,13 @@ def is_ready(pod: JsonObject) -> bool:
     return any(found["type"] == "Ready" and found["status"] == "True" for found in conditions)
 
 
+def does_answer(pod: JsonObject) -> bool:
+    """Ray's container is up; one beside it may have ended."""
+    statuses = (pod.get("status") or {}).get("containerStatuses") or ()
+    first = pod["spec"]["containers"][0]["name"]
+    return is_ready(pod) or any(found["name"] == first and found["ready"] for found in statuses)
+
+
 def pods_of(state: State, cluster_uid: str, node_type: str = "") -> list[JsonObject]:
     pods = state.controlled_by("pods", cluster_uid)
     return [pod for pod in pods if node_type in ("", label(pod, "node-type"))]

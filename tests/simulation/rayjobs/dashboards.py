@@ -7,22 +7,37 @@ judged at that moment. J1: once per attempt. J2: under an id that was persisted 
 import asyncio
 import random
 import re
+from contextlib import suppress
+from functools import partial
 
 import msgspec
 from msgspec import Struct
 
 from heliostat.kube.jsontree import JsonObject
 from heliostat.ray.answers import ENDED
+from heliostat.runtime.errors import ApiError
 from heliostat.runtime.transport import Call, Chunks, Reply
-from heliostat.testing.scripted_ray import STRICT, Accepted, Answer, Hang, RayTransport, ScriptedRay, Stale
+from heliostat.testing.scripted_ray import (
+    STRICT,
+    Accepted,
+    Answer,
+    Forget,
+    Hang,
+    RayFault,
+    RayTransport,
+    ScriptedRay,
+    SlowBody,
+    Stale,
+)
 from heliostat.testing.scripted_ray.routes import status_of
 from heliostat.testing.scripted_ray.state import ScriptedCluster, ScriptedJob
 from heliostat.testing.scripted_ray.transport import locate
 from heliostat.testing.simulation.chance import stream
 from heliostat.testing.simulation.state import State
 from heliostat.testing.simulation.world import World
-from simulation.rayclusters.manifests import NAMESPACE
-from simulation.rayclusters.reading import HEAD, is_live, is_ready, label, uid_of
+from simulation.rayclusters.manifests import NAMESPACE, PODS
+from simulation.rayclusters.nodes import SIDECAR, has_sidecar
+from simulation.rayclusters.reading import HEAD, does_answer, is_live, label, name_of, uid_of
 
 JOBS = "/api/jobs/"
 NOBODY = Reply(503, b'{"kind":"Status","status":"Failure","message":"no endpoints available","code":503}')
@@ -34,6 +49,8 @@ class Taken(Struct):
     id: str
     head: str
     job: ScriptedJob
+    line: int = 0  # of the trace, at that moment
+    is_forgotten: bool = False  # by a Ray that said it had taken it
 
 
 class Dashboards:
@@ -45,6 +62,9 @@ class Dashboards:
         self.asked_to_stop: set[str] = set()  # ids
         self.now = world.now
         self.flakiness = 0.0  # how many submitters lose their connection and end, while Ray works on
+        self.mortality = 0.0  # how many heads die as soon as they have taken a job
+        self.lied: set[str] = set()  # ids that a Ray has denied although it had them
+        self.by_users: set[str] = set()  # ids that no RayJob has thought of
         self._chance = stream(world.seed, "submitters")
         self._ray = ScriptedRay(world.now, STRICT)
         self._ray.on_accepted = self._accepted
@@ -56,10 +76,16 @@ class Dashboards:
         head = find_head(self.world.state, name.partition("/")[2])
         if head is None:
             return NOBODY
-        self._check(call, self.cluster_of(head), rest)
-        return await self._transport.send(
-            msgspec.structs.replace(call, path=f"/{NAMESPACE}/{uid_of(head)}{rest}"), seconds
-        )
+        cluster = self.cluster_of(head)
+        self._check(call, cluster, rest)
+        inner = msgspec.structs.replace(call, path=f"/{NAMESPACE}/{uid_of(head)}{rest}")
+        try:
+            reply = await self._transport.send(inner, seconds)
+            if call.method == "GET" and reply.status == 404 and rest.removeprefix(JOBS) in cluster.jobs:
+                self.lied.add(rest.removeprefix(JOBS))
+        finally:
+            self._note_forgotten(uid_of(head), cluster)
+        return reply
 
     async def open(self, call: Call, seconds: float) -> Reply | Chunks:
         return await self.send(call, seconds)
@@ -71,7 +97,13 @@ class Dashboards:
         return self._ray.cluster(f"{NAMESPACE}/{uid_of(head)}")
 
     def takes_of(self, job_id: str) -> list[Taken]:
-        return [taken for taken in self.taken if taken.id == job_id]
+        """Those that became something."""
+        return [taken for taken in self.taken if taken.id == job_id and not taken.is_forgotten]
+
+    def _note_forgotten(self, head: str, cluster: ScriptedCluster) -> None:
+        for taken in self.taken:
+            if taken.head == head and cluster.jobs.get(taken.id) is not taken.job:
+                taken.is_forgotten = True
 
     def status_of(self, taken: Taken) -> str:
         """The truth, also of a head that is gone."""
@@ -79,21 +111,30 @@ class Dashboards:
 
     def is_kept(self, taken: Taken) -> bool:
         """Its head is there and can be asked."""
-        return any(uid_of(pod) == taken.head and is_live(pod) for pod in self.world.state.all("pods"))
+        return not taken.is_forgotten and any(
+            uid_of(pod) == taken.head and is_live(pod) for pod in self.world.state.all("pods")
+        )
 
     def _check(self, call: Call, cluster: ScriptedCluster, rest: str) -> None:
         if call.method != "POST":
             return
         if rest.endswith("/stop"):
             self.asked_to_stop.add(rest.removeprefix(JOBS).removesuffix("/stop"))
-        elif rest == JOBS and (id_ := msgspec.json.decode(call.body)["submission_id"]) in cluster.jobs:
-            self.world.report(f"J1: {id_} is offered to a Ray that has it")
+        elif rest == JOBS:
+            id_ = msgspec.json.decode(call.body)["submission_id"]
+            if id_ in cluster.jobs and id_ not in self.lied:
+                self.world.report(f"J1: {id_} is offered to a Ray that has it")
 
     def _accepted(self, accepted: Accepted) -> None:
         cluster = self._ray.cluster(accepted.cluster)
-        earlier, owner = self.takes_of(accepted.id), find_job_by_id(self.world.state, accepted.id)
+        earlier = [taken for taken in self.taken if taken.id == accepted.id]
+        owner = find_job_by_id(self.world.state, accepted.id)
         head = accepted.cluster.partition("/")[2]
-        self.taken.append(Taken(accepted.id, head, cluster.jobs[accepted.id]))
+        self.taken.append(Taken(accepted.id, head, cluster.jobs[accepted.id], len(self.world.trace)))
+        if self.mortality and self._chance.random() < self.mortality:
+            self.world.spawn(self._lose(head))
+        if accepted.id in self.by_users:
+            return
         if owner is None:
             self._check_ownerless(accepted.id)
             return
@@ -101,6 +142,22 @@ class Dashboards:
             self.world.report(f"J1: {accepted.id} is accepted twice, and the first one is still there")
         if earlier and (owner.get("status") or {}).get("jobStatus"):
             self.world.report(f"J1: {accepted.id} is accepted again after the status had told of it")
+        if any(self._was_told(taken, owner) for taken in earlier):
+            self.world.report(f"J1: {accepted.id} is accepted again by who had heard that it was taken")
+
+    def _was_told(self, taken: Taken, owner: JsonObject) -> bool:
+        """The operator has had Ray's answer, and has not begun anew since. Whoever shares a cluster shares its path."""
+        status, since = owner.get("status") or {}, self.world.trace[taken.line :]
+        path = f"/services/{status.get('rayClusterName')}-head-svc:"
+        is_answered = any(path in line and line.endswith(f"{JOBS} → 200") for line in since)
+        is_anew = any("begins life" in line or "lost the lease" in line for line in since)
+        return is_answered and not is_anew and "clusterSelector" not in owner["spec"]
+
+    async def _lose(self, head: str) -> None:
+        """At once, with all that it knew."""
+        for pod in [pod for pod in self.world.state.all("pods") if uid_of(pod) == head]:
+            with suppress(ApiError):
+                await self.world.request("DELETE", f"{PODS}/{name_of(pod)}", {"gracePeriodSeconds": 0})
 
     def _check_ownerless(self, id_: str) -> None:
         """Its RayJob may be gone, and its submitter is about to go; then so is the cluster, unless it was chosen."""
@@ -114,13 +171,15 @@ class Dashboards:
 
     async def submit(self, pod: JsonObject) -> int | None:
         """As the command of a submitter: wait for Ray, submit what it does not know, follow it to its end."""
-        container = pod["spec"]["containers"][0]
+        container = next((each for each in pod["spec"]["containers"] if each["name"] == SIDECAR), None)
+        container = container or pod["spec"]["containers"][0]
         words = " ".join(container["args"])
         service = re.findall(r"--address http://([^.\s]+)", words)[0]
         id_ = next(each["value"] for each in container["env"] if each["name"] == "RAY_JOB_SUBMISSION_ID")
         entrypoint = words.rpartition(" -- ")[2].partition(" ;")[0]
         await asyncio.sleep(self._chance.uniform(0.0, 3.0))  # it has to start first
-        while (head := find_head(self.world.state, service)) is None and _is_there(self.world.state, pod):
+        look = partial(_itself, pod) if has_sidecar(pod) else partial(find_head, service=service)
+        while (head := look(self.world.state)) is None and _is_there(self.world.state, pod):
             await asyncio.sleep(2.0)
         if head is None or not _is_there(self.world.state, pod):
             return None
@@ -141,8 +200,17 @@ class Dashboards:
             await asyncio.sleep(1.0)
         return 1 if status == "FAILED" else 0
 
+    async def submit_by_hand(self, service: str, id_: str, entrypoint: str) -> None:
+        """As a user of InteractiveMode."""
+        self.by_users.add(id_)
+        while (head := find_head(self.world.state, service)) is None:
+            await asyncio.sleep(1.0)
+        cluster = self.cluster_of(head)
+        cluster.jobs[id_] = ScriptedJob(id_, entrypoint, self._ray.now(), {}, {})
+        self._ray.accept(cluster, id_, entrypoint)
+
     async def misbehave(self, chance: random.Random, until: float) -> None:
-        """For a while: calls that hang, 5xx that may have been carried out, answers of some seconds ago."""
+        """For a while: calls that hang, 5xx that may have been carried out, denials, nonsense, old or slow answers."""
         while self.world.time() < until:
             await asyncio.sleep(chance.uniform(2.0, 10.0))
             heads = [pod for pod in self.world.state.all("pods") if label(pod, "node-type") == HEAD and is_live(pod)]
@@ -155,13 +223,17 @@ class Dashboards:
 
     def _disturb(self, cluster: ScriptedCluster, chance: random.Random) -> None:
         times, carried_out = chance.randint(1, 4), chance.random() < 0.5
-        trouble = chance.randrange(3)
-        if trouble == 0:
-            cluster.disturb(Hang(times=times, carried_out=carried_out))
-        elif trouble == 1:
-            cluster.disturb(Answer(times=times, status=chance.choice((500, 502, 503)), carried_out=carried_out))
-        elif cluster.jobs and min(job.submitted for job in cluster.jobs.values()) < self._ray.now() - 6.0:
-            cluster.disturb(Stale(times=times, seconds=chance.uniform(1.0, 4.0)))  # of a job that was told of before
+        seconds, code = chance.uniform(1.0, 4.0), chance.choice((500, 502, 503))
+        troubles: tuple[RayFault, ...] = (
+            Hang(times=times, carried_out=carried_out),
+            Answer(times=times, status=code, carried_out=carried_out),
+            Answer(method="GET", path=JOBS, times=min(times, 2), status=404, body=b"Job does not exist"),
+            Answer(times=times, status=200, body=b"<html>starting</html>"),
+            Stale(times=times, seconds=seconds),
+            SlowBody(times=times, seconds=2 * seconds),
+            Forget(method="POST", path=JOBS, times=1),
+        )
+        cluster.disturb(chance.choice(troubles))
 
 
 def dashboards_of(state: State) -> Dashboards:
@@ -175,13 +247,17 @@ def find_head(state: State, service: str) -> JsonObject | None:
     selector = ((tree or {}).get("spec") or {}).get("selector") or {}
     for pod in state.all("pods"):
         labels = pod["metadata"].get("labels") or {}
-        if selector and selector.items() <= labels.items() and is_live(pod) and is_ready(pod):
+        if selector and selector.items() <= labels.items() and is_live(pod) and does_answer(pod):
             return pod
     return None
 
 
 def find_job_by_id(state: State, id_: str) -> JsonObject | None:
     return next((job for job in state.all("rayjobs") if (job.get("status") or {}).get("jobId") == id_), None)
+
+
+def _itself(pod: JsonObject, state: State) -> JsonObject | None:
+    return next((each for each in state.all("pods") if uid_of(each) == uid_of(pod) and does_answer(each)), None)
 
 
 def _is_there(state: State, pod: JsonObject) -> bool:

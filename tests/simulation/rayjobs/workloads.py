@@ -16,10 +16,12 @@ from simulation.kubelet import MERGE
 from simulation.rayclusters.manifests import CLUSTERS, NAMESPACE, PODS, cluster, group, template
 from simulation.rayclusters.reading import HEAD, is_running, label, name_of
 from simulation.rayclusters.town import Town
+from simulation.rayjobs.dashboards import dashboards_of
 from simulation.rayjobs.laws import OVER, phase_of, status_of
 
 RAYJOBS_PATH = f"/apis/ray.io/v1/namespaces/{NAMESPACE}/rayjobs"
-HTTP, K8S_JOB = "HTTPMode", "K8sJobMode"
+HTTP, K8S_JOB, SIDECAR, INTERACTIVE = "HTTPMode", "K8sJobMode", "SidecarMode", "InteractiveMode"
+SUBMITTING = (HTTP, K8S_JOB, SIDECAR)
 SETTLING_SECONDS = 900.0
 
 Workload: TypeAlias = Callable[[Town, str], Awaitable[None]]
@@ -96,9 +98,32 @@ async def http(town: Town, name: str) -> None:
     await user.until("Complete", "Failed")
 
 
+async def sidecar(town: Town, name: str) -> None:
+    user = Submitter(town.world, name)
+    entrypoint = user.chance.choice(("python ok.py", "python ok.py", "python fail.py"))
+    await user.create(group("g", 1), mode=SIDECAR, entrypoint=entrypoint, shutdownAfterJobFinishes=True)
+    await user.until("Complete", "Failed")
+
+
+async def interactive(town: Town, name: str) -> None:
+    """The user submits, and then says under which id; sometimes never."""
+    user, ray = Submitter(town.world, name), dashboards_of(town.world.state)
+    is_done = bool(town.branch) or user.chance.random() < 0.8
+    limits = {"activeDeadlineSeconds": 200 if is_done else 60}
+    await user.create(mode=INTERACTIVE, shutdownAfterJobFinishes=True, **limits)
+    await user.until("Waiting", "Failed")
+    await user.pause(5.0)
+    if is_done and phase_of(user.job()) == "Waiting":
+        service = f"{status_of(user.job())['rayClusterName']}-head-svc"
+        town.world.spawn(ray.submit_by_hand(service, f"by-hand-{name}", "python ok.py"))
+        await user.pause(5.0)
+        await user.edit(jobId=f"by-hand-{name}")
+    await user.until("Complete", "Failed")
+
+
 async def retry(town: Town, name: str) -> None:
     user = Submitter(town.world, name)
-    mode = town.branch or user.chance.choice((HTTP, K8S_JOB))
+    mode = town.branch or user.chance.choice(SUBMITTING)
     limits: JsonObject = {"submitterConfig": {"backoffLimit": 0}} if mode == K8S_JOB else {}
     await user.create(mode=mode, entrypoint="python fail.py", backoffLimit=1, **limits)
     await user.until("Complete", "Failed")
@@ -113,7 +138,7 @@ async def k8s_job(town: Town, name: str) -> None:
 
 async def suspend(town: Town, name: str) -> None:
     user = Submitter(town.world, name)
-    mode = town.branch or user.chance.choice((HTTP, K8S_JOB))
+    mode = town.branch or user.chance.choice(SUBMITTING)
     await user.create(mode=mode, shutdownAfterJobFinishes=True)
     await user.pause(18.0)
     await user.edit(suspend=True)
@@ -144,7 +169,7 @@ async def deadline(town: Town, name: str) -> None:
 
 async def delete(town: Town, name: str) -> None:
     user = Submitter(town.world, name)
-    await user.create(mode=town.branch or user.chance.choice((HTTP, K8S_JOB)))
+    await user.create(mode=town.branch or user.chance.choice((*SUBMITTING, INTERACTIVE)))
     await user.pause(22.0)
     await user.delete()
     await user.until_gone()
@@ -175,7 +200,8 @@ async def chosen_cluster(town: Town, name: str) -> None:
 
 async def lose_head(town: Town, name: str) -> None:
     user = Submitter(town.world, name)
-    await user.create(mode=user.chance.choice((HTTP, K8S_JOB)), backoffLimit=2, shutdownAfterJobFinishes=True)
+    mode = town.branch or user.chance.choice(SUBMITTING)
+    await user.create(mode=mode, backoffLimit=2, shutdownAfterJobFinishes=True)
     await user.pause(22.0)
     await user.lose_head()
     await user.until("Complete", "Failed")
@@ -197,6 +223,8 @@ async def rules(town: Town, name: str) -> None:
 WORKLOADS: dict[str, Workload] = {
     "http": http,
     "k8s-job": k8s_job,
+    "sidecar": sidecar,
+    "interactive": interactive,
     "retry": retry,
     "suspend": suspend,
     "suspend-and-change-ones-mind": suspend_and_change_ones_mind,
@@ -207,4 +235,4 @@ WORKLOADS: dict[str, Workload] = {
     "lose-head": lose_head,
     "rules": rules,
 }
-BRANCHES: dict[str, tuple[str, ...]] = dict.fromkeys(("retry", "suspend", "delete"), (HTTP, K8S_JOB))
+BRANCHES: dict[str, tuple[str, ...]] = dict.fromkeys(("retry", "suspend", "delete", "lose-head"), SUBMITTING)

@@ -56,6 +56,7 @@ async def run_any(world: World) -> None:
     if chance.random() < 0.5:
         world.spawn(dashboards.misbehave(stream(world.seed, "dashboards"), FAULTY_SECONDS))
     dashboards.flakiness = chance.choice((0.0, 0.0, 0.5))
+    dashboards.mortality = chance.choice((0.0, 0.0, 0.0, 0.3))
     turn = TURNS[world.seed % len(TURNS)]
     beside = chance.sample([name for name in WORKLOADS if name != turn], k=chance.choice((0, 0, 1)))
     await asyncio.gather(*(WORKLOADS[name](town, f"j{number}") for number, name in enumerate((turn, *beside))))

@@ -73,6 +73,7 @@ class RayJobReconciler(KindReconciler[ObservedJob, None, Remembered, Memory]):
 
     def forget(self, key: Key) -> None:
         self._asking.facts.forget(FACT, key)
+        self._asking.calls.forget(key)
         self._asking.pods_gone.forget(key)
 
     def observe(self, key: Key, item: WholeObject, meaning: Meaning[None]) -> ObservedJob:
@@ -86,8 +87,13 @@ class RayJobReconciler(KindReconciler[ObservedJob, None, Remembered, Memory]):
         return self._ask(key, observed)
 
     def remember(self, key: Key, _item: WholeObject, observed: ObservedJob, _meaning: Meaning[None]) -> Remembered:
-        is_asked = self._asking.facts.is_asked(fact_key(observed))
-        return Remembered(is_asked=is_asked, submit_failure=self.memory.refusal(key))
+        fact, asking = fact_key(observed), self._asking
+        return Remembered(
+            is_asked=asking.facts.is_asked(fact),
+            is_accepted=asking.calls.is_accepted(key, observed.cluster_name, observed.job_id),
+            answered_alike=asking.facts.held(fact),
+            submit_failure=self.memory.refusal(key),
+        )
 
     def begin(
         self, key: Key, _item: WholeObject, _situation: Situation[ObservedJob, None, Remembered], plan: Plan

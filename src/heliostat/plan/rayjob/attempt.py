@@ -38,6 +38,8 @@ from heliostat.plan.rayjob.teardown import is_torn_down
 from heliostat.plan.rayjob.timers import Timers, is_over, read_timers
 from heliostat.plan.rayjob.unapplied import tell_unapplied
 
+DENIED_SECONDS = 6.0  # how long Ray must have denied a job before that ends an attempt
+
 
 class Look(Struct, frozen=True):
     """All that an attempt is decided from."""
@@ -68,7 +70,29 @@ class Look(Struct, frozen=True):
 
     @property
     def was_seen(self) -> bool:
-        return bool(self.observed.status.get("jobStatus"))
+        """Ray has, or had, the job: it is not offered a second time, and a cluster that had it is not made anew."""
+        return bool(self.observed.status.get("jobStatus")) or self.remembered.is_accepted
+
+    @property
+    def doubt(self) -> float:
+        """Seconds until a denial counts: a dashboard that begins, or lags, denies jobs that it has.
+
+        The head that told of the job is asked for a while; another one has never heard of it.
+        """
+        if self.voice is not Voice.DENIES or self._is_another_head:
+            return 0.0
+        return max(0.0, DENIED_SECONDS - self.remembered.answered_alike)
+
+    @property
+    def _is_another_head(self) -> bool:
+        """Of the same cluster, than the one whose word the status holds."""
+        status, tree = self.observed.status, self.sight.tree or {}
+        told, now = (_head_of(each) for each in (status.get("rayClusterStatus"), tree.get("status")))
+        return bool(status.get("jobStatus") and told and now and told != now)
+
+
+def _head_of(cluster_status: JsonObject | None) -> str:
+    return str(((cluster_status or {}).get("head") or {}).get("podName") or "")
 
 
 def look_at_attempt(observed: ObservedJob, settings: Settings, remembered: Remembered, now: float) -> Look:
@@ -78,7 +102,9 @@ def look_at_attempt(observed: ObservedJob, settings: Settings, remembered: Remem
         if isinstance(body, Impossible):  # as good as refused by Ray: it cannot even be offered
             remembered = replace(remembered, submit_failure=body.message)
     timers = read_timers(observed, settings, progress.ended)
-    return Look(observed, settings, remembered, now, look_at_cluster(observed, settings), progress, timers)
+    has_submitted = submission_mode(observed.job) == SIDECAR_MODE and progress.ended is not None
+    sight = look_at_cluster(observed, settings, has_submitted=has_submitted)
+    return Look(observed, settings, remembered, now, sight, progress, timers)
 
 
 def read_situation(look: Look) -> PhaseInputs:
@@ -103,6 +129,7 @@ def read_situation(look: Look) -> PhaseInputs:
         submitter=look.progress.at,
         voice=look.voice,
         is_newer_than_submitter=_is_newer_than_submitter(look),
+        is_denial_sure=not look.doubt,
         status=info.status if info is not None else str(status.get("jobStatus") or ""),
         was_seen=look.was_seen,
     )

@@ -44,7 +44,11 @@ class ClusterSight(Struct, frozen=True):
     dashboard_url: str | None = None  # of a ready one
 
 
-def look_at_cluster(observed: ObservedJob, settings: Settings) -> ClusterSight:
+def look_at_cluster(observed: ObservedJob, settings: Settings, *, has_submitted: bool = False) -> ClusterSight:
+    """``has_submitted``: a submitter beside the head has ended. Its Pod is never ready again, and Ray answers there.
+
+    Differs from KubeRay: rayjob-sidecar-quick.
+    """
     found = observed.find_cluster()
     if isinstance(found, Unknown):
         return ClusterSight(Condition.UNKNOWN)
@@ -52,7 +56,8 @@ def look_at_cluster(observed: ObservedJob, settings: Settings) -> ClusterSight:
         return ClusterSight(Condition.ABSENT)
     if selected_cluster(observed.job) is None and not observed.owns(found):
         return ClusterSight(Condition.FOREIGN, found)
-    if found["metadata"].get("deletionTimestamp") or (found.get("status") or {}).get("state") != READY:
+    is_ready = has_submitted or (found.get("status") or {}).get("state") == READY
+    if found["metadata"].get("deletionTimestamp") or not is_ready:
         return ClusterSight(Condition.PREPARING, found)
     return ClusterSight(Condition.READY, found, _find_dashboard(observed, found, settings))
 

@@ -13,7 +13,7 @@ from heliostat.kube.plan import Plan, Wait, WriteStatus
 from heliostat.kube.problems import Problem
 from heliostat.kube.timestamps import format_timestamp
 from heliostat.plan.because import Hold as CommonHold
-from heliostat.plan.draft import Draft, Part, wait_beside
+from heliostat.plan.draft import Draft, Part, soonest, wait_beside
 from heliostat.plan.rayjob import deletion
 from heliostat.plan.rayjob import status as statuses
 from heliostat.plan.rayjob.attempt import Look, because_of, look_at_attempt, plan_attempt, read_situation, take_row
@@ -147,7 +147,9 @@ def _plan_living(draft: Draft, phase: Phase, look: Look) -> Plan:
         draft.add("suspended", wait_beside(Hold.SUSPENDED, "spec.suspend is true", "spec.suspend is false"))
         return draft.finish(status=_next_status(phase, look))
     new = plan_attempt(draft, phase, look)
-    return draft.finish(status=_write(observed, new), wake_after=look.timers.upcoming(look.now))
+    return draft.finish(
+        status=_write(observed, new), wake_after=soonest((look.timers.upcoming(look.now), look.doubt or None))
+    )
 
 
 def _plan_beginning(draft: Draft, look: Look) -> Plan:

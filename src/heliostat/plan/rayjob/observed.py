@@ -22,9 +22,15 @@ from heliostat.plan.rayjob.answers import Answer
 
 
 class Remembered(Struct, frozen=True, kw_only=True):
-    """What the operator knows beyond objects and Ray's answers. Forgetting it delays a decision and changes none."""
+    """What the operator knows beyond objects and Ray's answers.
+
+    Forgetting it delays a decision and changes none, but one: an acceptance that nobody has seen since, and that goes
+    with its head, is forgotten by all.
+    """
 
     is_asked: bool = False  # Ray was asked about this job by this process, and the question has ended somehow
+    is_accepted: bool = False  # Ray has taken this attempt from this process
+    answered_alike: float = float("inf")  # seconds for which Ray's answers have all been the same
     submit_failure: str = ""  # why Ray did not take the job when it was last offered
 
 

@@ -47,11 +47,16 @@ class PhaseInputs(Struct, frozen=True, kw_only=True):
     submitter: Submitter = Submitter.NOBODY
     voice: Voice = Voice.UNASKED
     is_newer_than_submitter: bool = True  # the answer: Ray was asked after the submitter had ended
+    is_denial_sure: bool = True  # Ray has denied the job for a while
     status: str = ""  # as Ray tells it now, or has told it
-    was_seen: bool = False  # Ray has told of the job of this attempt before
+    was_seen: bool = False  # Ray has told of the job of this attempt before, or has taken it from us
 
     def holds(self, question: "If") -> bool:
         return _ANSWERS[question](self)
+
+    @property
+    def is_denied(self) -> bool:
+        return self.voice is Voice.DENIES and self.is_denial_sure
 
     @property
     def is_over(self) -> bool:
@@ -106,8 +111,8 @@ _ANSWERS: dict[If, Callable[[PhaseInputs], bool]] = {
     If.SUBMITTER_PATIENCE_OVER: lambda s: s.is_patience_over,
     If.GRACE_PASSED: lambda s: s.is_grace_passed,
     If.HEAD_GONE: lambda s: s.submitter is Submitter.LOST or (s.is_cluster_gone and s.was_seen),
-    If.FORGOTTEN: lambda s: s.was_seen and s.voice is Voice.DENIES,
-    If.NEVER_SUBMITTED: lambda s: s.voice is Voice.DENIES and not s.was_seen and s.is_newer_than_submitter,
+    If.FORGOTTEN: lambda s: s.was_seen and s.is_denied,
+    If.NEVER_SUBMITTED: lambda s: s.is_denied and not s.was_seen and s.is_newer_than_submitter,
     If.SILENCE_TOO_LONG: lambda s: s.is_silence_too_long and not s.is_over,
     If.ALL_GONE: lambda s: s.is_all_gone,
     If.HOLDS_NOTHING: lambda s: not s.has_names,

@@ -93,6 +93,7 @@ def stop_effect(observed: ObservedJob, address: str) -> Effect:
 def _where(observed: ObservedJob) -> JsonObject:
     return {
         "namespace": observed.job.metadata.namespace,
+        "name": observed.job.metadata.name,
         "cluster": observed.cluster_name,
         "url": observed.status.get("dashboardURL") or "",
         "jobId": observed.job_id,
