@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import datetime
+from functools import partial
 from typing import Any, TypeAlias
 from zoneinfo import ZoneInfo
 
@@ -103,11 +104,10 @@ class Planner:
 
     async def leave(self) -> None:
         """Its RayJobs go with it."""
-        uid = uid_of(self.cron())
+        uid, jobs = uid_of(self.cron()), partial(self.world.state.all, "rayjobs")
         await self.delete()
-        state = self.world.state
-        left = lambda: [name_of(job) for job in state.all("rayjobs") if owner_uid(job) == uid]  # noqa: E731
-        await self.world.until(f"L1: the RayJobs of {self.name} are gone", lambda: not left(), 900.0)
+        what = f"L1: the RayJobs of {self.name} are gone"
+        await self.world.until(what, lambda: all(owner_uid(job) != uid for job in jobs()), 900.0)
 
 
 async def run_elsewhere(world: World) -> None:
@@ -243,8 +243,8 @@ async def real_runs(town: Town, name: str) -> None:
     await user.create(template_, schedule="*/2 * * * *", policies={"concurrency-policy": FORBID})
     await asyncio.sleep(240.0)
     await user.until_caught_up()
-    over = lambda: [job for job in user.children() if not is_active(job)]  # noqa: E731
-    await town.world.until(f"L1: a run of {name} is over", lambda: bool(over()), 900.0)
+    what = f"L1: a run of {name} is over"
+    await town.world.until(what, lambda: not all(map(is_active, user.children())), 900.0)
 
 
 WORKLOADS: dict[str, Workload] = {
