@@ -4,12 +4,15 @@ import pytest
 
 from heliostat.testing.simulation.world import Result, World, run_world
 from simulation.hunting import OF_THE_PLANT
+from simulation.job_museum import JOB_MUSEUM, JobExhibit
 from simulation.museum import MUSEUM, Exhibit
 from simulation.rayclusters.nodes import Conduct
 from simulation.rayclusters.people import User
 from simulation.rayclusters.programs import Staff
 from simulation.rayclusters.safety import SAFETY
 from simulation.rayclusters.town import found_town
+from simulation.raycronjobs.worlds import SAFETY as LAWS_OF_JOBS
+from simulation.raycronjobs.worlds import found_cron_town
 
 
 def visit(exhibit: Exhibit) -> Result:
@@ -32,5 +35,26 @@ def test_an_old_bug_does_not_come_back(exhibit: Exhibit) -> None:
 def test_an_exhibit_shows_its_bug(exhibit: Exhibit) -> None:
     with exhibit.bug():
         violation = visit(exhibit).violation
+    assert violation is not None
+    assert not any(error in violation for error in OF_THE_PLANT), violation
+
+
+def visit_jobs(exhibit: JobExhibit) -> Result:
+    async def scenario(world: World) -> None:
+        await exhibit.visit(await found_cron_town(world))
+
+    return run_world(scenario, seed=1, script=exhibit.script(), invariants=LAWS_OF_JOBS)
+
+
+@pytest.mark.parametrize("exhibit", JOB_MUSEUM, ids=lambda exhibit: exhibit.name)
+def test_an_old_bug_of_jobs_does_not_come_back(exhibit: JobExhibit) -> None:
+    result = visit_jobs(exhibit)
+    assert result.violation is None, "\n".join((result.violation or "", *result.trace[-40:]))
+
+
+@pytest.mark.parametrize("exhibit", JOB_MUSEUM, ids=lambda exhibit: exhibit.name)
+def test_an_exhibit_of_jobs_shows_its_bug(exhibit: JobExhibit) -> None:
+    with exhibit.bug():
+        violation = visit_jobs(exhibit).violation
     assert violation is not None
     assert not any(error in violation for error in OF_THE_PLANT), violation

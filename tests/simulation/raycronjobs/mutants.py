@@ -13,9 +13,8 @@ from msgspec import structs
 from heliostat.api.cron_policy import CronPolicy
 from heliostat.desired.raycronjob import child
 from heliostat.kube.plan import Plan
-from heliostat.operator.raycronjob import meaning, reconciler
 from heliostat.plan.draft import Draft, wait_for
-from heliostat.plan.raycronjob import cron, history, observed
+from heliostat.plan.raycronjob import cron, history, kind, observed
 from heliostat.plan.raycronjob.reasons import Hold
 from simulation.mutants import Mutant, replaced
 
@@ -52,7 +51,7 @@ def a_suspended_one_goes_on() -> Any:
         spec = structs.replace(view.cron.spec, suspend=False)
         return plan(structs.replace(view, cron=structs.replace(view.cron, spec=spec)), now, **named)
 
-    return replaced((reconciler, "plan_cron", awake))
+    return replaced((kind, "plan_cron", awake))
 
 
 def runs_overlap() -> Any:
@@ -92,7 +91,7 @@ def clocks_never_change() -> Any:
         is_winter_next = (job.metadata.creation_timestamp or "") > "2027-08"
         return structs.replace(table, zone=timezone(summer if is_winter_next else offset))
 
-    return replaced((meaning, "read_timetable", fixed))
+    return replaced((kind, "read_timetable", fixed))
 
 
 def a_taken_name_holds_the_schedule_up() -> Any:

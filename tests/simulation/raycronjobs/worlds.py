@@ -24,11 +24,13 @@ TURNS = tuple(WORKLOADS)
 
 async def found_cron_town(world: World, *, two_operators: bool = False, branch: str = "") -> Town:
     world.state.beside["now"] = world.now
-    world.serve(Dashboards(world))
+    dashboards = Dashboards(world)
+    world.serve(dashboards)
     for kind in ("RayJob", "RayCronJob"):
         await world.request("POST", CRDS, build_crd(kind, slim=True))
     staff = Staff(has_jobs=True, has_crons=True, watch_seconds=240.0 if branch else 45.0)
-    town = await found_town(world, staff, Conduct(), two_operators=two_operators, branch=branch)
+    conduct = Conduct(program=dashboards.submit)
+    town = await found_town(world, staff, conduct, two_operators=two_operators, branch=branch)
     world.spawn(run_elsewhere(world))
     return town
 

@@ -9,6 +9,7 @@ from typing import Any
 from msgspec import structs
 
 from heliostat.desired.rayjob.cluster import build_cluster_of_job
+from heliostat.operator.rayjob.calls import JobCalls
 from heliostat.plan.draft import NOTHING
 from heliostat.plan.rayjob import attempt, cleanup, cluster, deletion, job, phases, status, timers
 from heliostat.plan.rayjob.answers import STATUSES
@@ -58,6 +59,27 @@ def a_lost_job_is_submitted_again() -> Any:
 def a_lost_job_is_waited_for() -> Any:
     """KubeRay PR 4916: nobody knows the job any more, and it is Running for ever."""
     return replaced((phases, "TABLE", _rows(without=(If.FORGOTTEN, If.HEAD_GONE))))
+
+
+def what_ray_has_taken_is_forgotten() -> Any:
+    """A head dies right after it has accepted a job, and its successor is given the same one."""
+    return replaced((JobCalls, "is_accepted", lambda *_arguments: False))
+
+
+def one_denial_is_enough() -> Any:
+    """A dashboard that lags denies a job that it has."""
+    return replaced((attempt, "DENIED_SECONDS", 0.0))
+
+
+def patience_never_ends() -> Any:
+    """KubeRay PR 4091: the submitter is done, Ray tells of no end, and the job is Running for ever."""
+    return replaced((phases, "TABLE", _rows(without=(If.SUBMITTER_PATIENCE_OVER,))))
+
+
+def a_quick_sidecar_is_waited_for() -> Any:
+    """Its Pod is never ready again, and so neither is the cluster."""
+    look = cluster.look_at_cluster
+    return replaced((attempt, "look_at_cluster", lambda observed, settings, **_named: look(observed, settings)))
 
 
 def silence_is_failure() -> Any:
@@ -137,6 +159,9 @@ RAY_JOB_MUTANTS = (
     _mutant(the_submitters_end_is_the_result, "J4"),
     _mutant(a_lost_job_is_submitted_again, "J1", since=60),
     _mutant(a_lost_job_is_waited_for, "L1", since=60),
+    _mutant(what_ray_has_taken_is_forgotten, "J1"),
+    _mutant(one_denial_is_enough, "J4"),
+    _mutant(a_quick_sidecar_is_waited_for, "L1"),
     _mutant(silence_is_failure, "J4"),
     _mutant(silence_is_success, "J4"),
     _mutant(suspended_is_said_too_early, "J6"),
