@@ -1,4 +1,4 @@
-"""``heliostat expose``: a RayService at an address of this machine.
+"""``heliostat expose``: a RayService, or a Gateway of the local node, at an address of this machine.
 
 Behind a Gateway of the local node it is the Gateway that listens there. Otherwise each connection goes to a Pod that
 the serve Service would send it to at that moment, so during an upgrade new ones follow the service to its next cluster.
@@ -7,6 +7,7 @@ the serve Service would send it to at that moment, so during an upgrade new ones
 import argparse
 import itertools
 
+from heliostat.cli import exposed_gateways
 from heliostat.cli.addresses import Lead, at_an_address, open_in_background, stay, wait_until_gone
 from heliostat.cli.cluster_access import Cluster, run_on_cluster
 from heliostat.cli.errors import CommandError
@@ -29,17 +30,22 @@ _KINDS = ("rayservice", "rayservices", "rayservice.ray.io", "rayservices.ray.io"
 def run(arguments: list[str]) -> int:
     options = _parse(arguments)
     options.name = _name_of(options.target)
+    if _kind_of(options.target) in exposed_gateways.KINDS:
+        stays = options.background
+        return run_on_cluster(
+            options, lambda cluster: exposed_gateways.expose_gateway(cluster, options.name, options.port, stays=stays)
+        )
     return run_on_cluster(options, lambda cluster: _expose(cluster, options))
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="heliostat expose",
-        description="Let a RayService answer at an address of this machine until Ctrl-C. On a local cluster,"
-        " --background lets the address stay for as long as the service does.",
+        description="Let a RayService, or a Gateway of the local node, answer at an address of this machine until"
+        " Ctrl-C. On a local cluster, --background lets the address stay for as long as the service does.",
         allow_abbrev=False,
     )
-    parser.add_argument("target", metavar="RAYSERVICE", help="a name, or rayservice/NAME")
+    parser.add_argument("target", metavar="RAYSERVICE", help="a name, rayservice/NAME or gateway/NAME")
     parser.add_argument("--port", type=int, help=f"the port on {HOST} ({USUAL_PORT}, or any free one if it is taken)")
     parser.add_argument("--background", action="store_true", help="do not wait here; the address stays")
     parser.add_argument("--stay", action="store_true", help=argparse.SUPPRESS)  # what --background starts
@@ -49,9 +55,15 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
 
 def _name_of(target: str) -> str:
     kind, slash, name = target.rpartition("/")
-    if (slash and kind.lower() not in _KINDS) or not name:
-        raise CommandError(f"{target!r}: a RayService can be exposed; write NAME or rayservice/NAME")
+    if (slash and kind.lower() not in (*_KINDS, *exposed_gateways.KINDS)) or not name:
+        raise CommandError(
+            f"{target!r}: a RayService or a Gateway can be exposed; write NAME, rayservice/NAME or gateway/NAME"
+        )
     return name
+
+
+def _kind_of(target: str) -> str:
+    return target.rpartition("/")[0].lower()
 
 
 async def _expose(cluster: Cluster, options: argparse.Namespace) -> int:

@@ -19,7 +19,7 @@ COMMANDS = {
     "logs": "print what a container has written",
     "exec": "run a command in a container",
     "dashboard": "open the dashboard of a RayCluster at an address of this machine",
-    "expose": "let a RayService answer at an address of this machine",
+    "expose": "let a RayService or a Gateway answer at an address of this machine",
     "delete": "delete objects and wait until they are gone",
     "kubeconfig": "print where the local cluster's kubeconfig is",
     "validate": "find every problem in ray.io documents, with line and fix",

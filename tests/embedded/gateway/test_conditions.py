@@ -31,7 +31,7 @@ GATEWAYS = [
     (gateway(HTTP, TLS), UP, ("True", "ListenersNotValid"), ("True", "Programmed")),
     (gateway(TLS), UP, ("False", "ListenersNotValid"), ("False", "Invalid")),
     (gateway(addresses=[{"value": "1.2.3.4"}]), UP, ("False", "UnsupportedAddress"), ("False", "Invalid")),
-    (gateway(), msgspec.structs.replace(UP, host_problem="taken"), ("True", "Accepted"), ("False", "AddressNotUsable")),
+    (gateway(), msgspec.structs.replace(UP, host_problem="taken"), ("True", "Accepted"), ("True", "Programmed")),
 ]
 
 

@@ -2,6 +2,7 @@
 
 from heliostat.embedded.gateway.conditions import HOST_ADDRESS
 from heliostat.embedded.gateway.definitions import (
+    API_VERSION,
     CLASS_NAME,
     CONTROLLER_NAME,
     GATEWAY,
@@ -13,6 +14,7 @@ from heliostat.embedded.gateway.definitions import (
 from heliostat.embedded.gateway.fronts import HOST_PORT
 
 __all__ = [
+    "API_VERSION",
     "CLASS_NAME",
     "CONTROLLER_NAME",
     "GATEWAY",

@@ -83,15 +83,13 @@ def _accepted(gateway: Gateway) -> Told:
 def _programmed(gateway: Gateway, front: Front) -> Told:
     if _accepted(gateway).status != TRUE:
         return Told(PROGRAMMED, FALSE, "Invalid", "it is not accepted")
-    if front.host_problem:
-        return Told(PROGRAMMED, FALSE, "AddressNotUsable", front.host_problem)
     if not front.address:
         return Told(PROGRAMMED, FALSE, "AddressNotAssigned", "it has no address in the cluster yet")
     waiting = sorted(wanted_ports(gateway) - front.listening)
     if waiting:
         words = "; ".join(front.problems.get(port, f"port {port} is not open yet") for port in waiting)
         return Told(PROGRAMMED, FALSE, "AddressNotUsable", words)
-    return Told(PROGRAMMED, TRUE, PROGRAMMED)
+    return Told(PROGRAMMED, TRUE, PROGRAMMED, front.host_problem)  # whoever comes from the cluster is served
 
 
 def wanted_ports(gateway: Gateway) -> set[int]:
