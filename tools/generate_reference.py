@@ -18,6 +18,7 @@ from msgspec import NODEFAULT, structs
 from heliostat.api.settings import GATES
 from heliostat.cli.main import COMMANDS, main, usage
 from heliostat.embedded.access.users import ANONYMOUS
+from heliostat.embedded.gateway.telemetry import Telemetry
 from heliostat.embedded.in_process import InProcessTransport
 from heliostat.embedded.server.messages import Request
 from heliostat.operator.config_file import API_VERSION, KIND, UNUSED, Configuration
@@ -147,8 +148,25 @@ def _metrics() -> Iterator[str]:
         for metric in sorted(shown, key=lambda metric: metric.name):
             labels = ", ".join(f"`{label}`" for label in metric.labels)
             yield f"| `{metric.name}` | {metric.type} | {labels} | {metric.about} |"
+    yield from ("", *_gateway_metrics())
     if left:
         raise SystemExit(f"metrics that no chapter is for: {left}")
+
+
+def _gateway_metrics() -> Iterator[str]:
+    registry = Registry()
+    Telemetry(registry)
+    yield from (
+        "## The gateway of the local node",
+        "",
+        "They are the node's: `kubectl get --raw /api/v1/nodes/NAME/proxy/metrics`.",
+        "",
+        "| metric | type | labels | meaning |",
+        "|---|---|---|---|",
+    )
+    for metric in registry.describe():
+        labels = ", ".join(f"`{label}`" for label in metric.labels)
+        yield f"| `{metric.name}` | {metric.type} | {labels} | {metric.about} |"
 
 
 _METRIC_GROUPS = (
