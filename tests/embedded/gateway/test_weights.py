@@ -52,13 +52,12 @@ def test_who_has_left_is_cut_at_its_deadline_and_not_before() -> None:
     drains.update(wanted={"a"}, held=("a", "b"), now=0.0)
     drains.update(wanted={"a"}, held=("a", "b", "c"), now=5.0)
     assert (drains.due(9.9), drains.due(10.0), drains.due(15.0)) == ([], ["b"], ["b", "c"])
-    assert drains.next_due == 10.0
 
 
 def test_who_is_wanted_again_or_has_nothing_left_drains_no_more() -> None:
     drains: Drains[str] = Drains(10.0)
     drains.update(wanted=(), held=("a", "b"), now=0.0)
     drains.update(wanted={"a"}, held={"a"}, now=1.0)
-    assert (drains.due(99.0), drains.next_due) == ([], None)
+    assert drains.due(99.0) == []
     drains.update(wanted=(), held={"a"}, now=2.0)
-    assert drains.next_due == 12.0
+    assert (drains.due(11.9), drains.due(12.0)) == ([], ["a"])

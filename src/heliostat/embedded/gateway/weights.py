@@ -51,7 +51,3 @@ class Drains(Generic[T]):
 
     def due(self, now: float) -> list[T]:
         return [each for each, deadline in self._deadlines.items() if deadline <= now]
-
-    @property
-    def next_due(self) -> float | None:
-        return min(self._deadlines.values(), default=None)

@@ -110,6 +110,19 @@ def test_a_pod_on_its_way_out_is_met_only_when_nobody_else_is_left(
     asyncio.run(play())
 
 
+def test_the_address_of_a_gateway_is_left_to_it() -> None:
+    async def play() -> None:
+        directory = build(web=(pod(A),))
+        address = IPv4Address("10.96.0.9")
+        directory.put_service(
+            KnownService(namespace="ns", name="gw", address=address, ports=(HTTP,), is_of_gateway=True)
+        )
+        async with cluster(directory) as made:
+            assert set(made._fronts) == {"10.96.0.1"}
+
+    asyncio.run(play())
+
+
 def test_a_failed_accept_does_not_end_the_service(monkeypatch: pytest.MonkeyPatch) -> None:
     async def play() -> None:
         loop, failures = asyncio.get_running_loop(), [errno.ECONNABORTED, errno.EMFILE, errno.EMFILE]

@@ -73,7 +73,8 @@ class ServiceProxy:
         except OSError as error:
             self._on_problem(f"the service at {front.address}:{front.port}", error)
             return
-        self._serving[front] = asyncio.create_task(self._serve(front, listener))
+        serving = self._serving[front] = asyncio.create_task(self._serve(front, listener))
+        serving.add_done_callback(lambda _: listener.close())  # also of one that was cancelled before it began
 
     async def _serve(self, front: Front, listener: socket.socket) -> None:
         def begin(connection: socket.socket) -> None:
@@ -82,8 +83,7 @@ class ServiceProxy:
             task.add_done_callback(self._relays.discard)
 
         what = f"connections to the service at {front.address}:{front.port}"
-        with listener:
-            await accept_each(listener, begin, lambda error: self._on_problem(what, error))
+        await accept_each(listener, begin, lambda error: self._on_problem(what, error))
 
     async def _connect(self, front: Front, connection: socket.socket) -> None:
         target = await self._reach(front)
