@@ -45,7 +45,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         " Ctrl-C. On a local cluster, --background lets the address stay for as long as the service does.",
         allow_abbrev=False,
     )
-    parser.add_argument("target", metavar="RAYSERVICE", help="a name, rayservice/NAME or gateway/NAME")
+    parser.add_argument("target", metavar="TARGET", help="a name, rayservice/NAME or gateway/NAME")
     parser.add_argument("--port", type=int, help=f"the port on {HOST} ({USUAL_PORT}, or any free one if it is taken)")
     parser.add_argument("--background", action="store_true", help="do not wait here; the address stays")
     parser.add_argument("--stay", action="store_true", help=argparse.SUPPRESS)  # what --background starts
