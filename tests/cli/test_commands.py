@@ -182,7 +182,7 @@ class TestRender:
         code, out, err = run(capsys, "render", "-f", file)
         assert code == 0
         assert "kind: Pod" not in out
-        assert "note: RayCluster hello: it has no Pods on purpose: the cluster is suspended" in err
+        assert "note: RayCluster hello: it is suspended and has no Pods: the cluster is suspended" in err
 
     def test_operator_flags_change_the_objects(self, capsys: pytest.CaptureFixture[str]) -> None:
         _code, out, _err = run(capsys, "render", "-f", str(CLUSTER), "-batch-scheduler", "volcano")

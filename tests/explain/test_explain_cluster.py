@@ -64,7 +64,7 @@ def test_without_an_operator_that_is_the_first_thing_to_say() -> None:
 @pytest.mark.parametrize("operator", [OperatorPresence.RUNNING, OperatorPresence.UNKNOWN])
 def test_an_operator_that_runs_or_may_run_is_not_called_missing(operator: OperatorPresence) -> None:
     told = explain(World(cluster_tree()), operator=operator)
-    assert [sentence.what for sentence in told.sentences] == ["the operator has not made everything yet"]
+    assert [sentence.what for sentence in told.sentences] == ["the operator has not created everything yet"]
 
 
 def test_an_operator_with_nothing_to_do_is_not_missed() -> None:
@@ -261,7 +261,7 @@ STATUS_CASES = [
     ),
     (
         condition("Hindered", "Forbidden", "create Service ns/x: nope; this ends when the role grants this right"),
-        "the operator cannot go on",
+        "the operator is blocked",
         "this ends when the role grants this right",
     ),
 ]

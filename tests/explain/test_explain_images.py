@@ -57,7 +57,7 @@ def test_an_image_that_an_init_container_waits_for_is_told() -> None:
         ("uv finds no Python 3.9 on this machine that it can use; uv: error: No interpreter", "install the Python"),
         ("uv: error: No solution found when resolving dependencies", "choose a tag whose version exists"),
         ("uv finds no Python 3.9 that it can use; uv: error: No space left on device (os error 28)", "free space"),
-        ("uv: error: Failed to fetch: https://example.org/simple/ray/", "mend what uv says"),
+        ("uv: error: Failed to fetch: https://example.org/simple/ray/", "fix what uv reports"),
         ("unauthorized", "imagePullSecrets"),
     ],
 )

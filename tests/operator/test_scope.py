@@ -1,4 +1,4 @@
-"""One watch for all namespaces, or one for each that was named; and kinds that can be done without."""
+"""One watch for all namespaces, or one for each that was named; and optional caches."""
 
 import asyncio
 from collections.abc import Callable

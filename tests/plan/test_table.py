@@ -24,7 +24,7 @@ def test_a_delete_tells_its_detail_and_a_status_write_stands_last() -> None:
     name = world.pods(group="g")[0]["metadata"]["name"]
     text = format_plan(plan_world(world.edit_pod(name, {"status": {"phase": "Failed"}})))
     (delete,) = [line for line in text.splitlines() if line.startswith("delete")]
-    assert delete.endswith("it has ended and will not recover by itself: the Pod has ended with phase Failed")
+    assert delete.endswith("it has terminated and will not restart: the Pod has ended with phase Failed")
     actions = [line.split()[0] for line in text.splitlines() if line.startswith(("create", "delete", "status"))]
     assert actions == ["delete", "create", "status"]
 

@@ -1,4 +1,4 @@
-"""A view that can be done without: work begins without it, it is known as soon as it can be read, and nobody is killed.
+"""Optional caches: work starts without one, its objects are known as soon as they can be read, and nobody is killed.
 
 Somebody else serves it (an aggregated API, a conversion webhook), and may be away while the API server itself is well.
 """

@@ -62,14 +62,14 @@ def play(scenario: Callable[[World], Coroutine[Any, Any, None]]) -> None:
 
 def test_it_is_ready_when_the_caches_it_was_built_on_are_complete() -> None:
     async def scenario(world: World) -> None:
-        assert world.ready()["caches"] == "the work has not begun"
+        assert world.ready()["caches"] == "not synced yet"
         pods, nodes = world.host.caches.of(PODS), world.host.caches.of(NODES)
         world.health.watch_over(world.host)
         CacheWriter(pods).replace([], 1)
         world.problems.note("watch of nodes", ForbiddenError(403, "Forbidden", "nodes is forbidden"))
         assert world.ready()["caches"] == "1 of 2 are not complete: nodes is forbidden"
         CacheWriter(nodes).replace([], 1)
-        assert world.ready()["caches"] == "the work has not begun"
+        assert world.ready()["caches"] == "not synced yet"
         world.host.has_begun = True
         assert world.ready()["caches"] is None
 

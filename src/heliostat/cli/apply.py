@@ -60,7 +60,9 @@ def _parse(arguments: list[str]) -> tuple[argparse.Namespace, GivenSettings]:
     parser.add_argument("file", nargs="*", metavar="FILE", help="the same as -f FILE")
     parser.add_argument("--dry-run", action="store_true", help="let the server check everything and keep nothing")
     parser.add_argument("--force-conflicts", action="store_true", help="take over fields that others have set")
-    parser.add_argument("--field-manager", default=MANAGER, metavar="NAME", help=f"who sets the fields ({MANAGER})")
+    parser.add_argument(
+        "--field-manager", default=MANAGER, metavar="NAME", help=f"field manager of the server-side apply ({MANAGER})"
+    )
     add_cluster_flags(parser)
     options, given = parse_on_cluster(parser, arguments)
     require_files(options)

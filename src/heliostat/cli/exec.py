@@ -37,8 +37,10 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("target", nargs="+", metavar="RAYCLUSTER|POD", help="a name, or raycluster/NAME or pod/NAME")
     parser.add_argument("-c", "--container", default="", help="the container (the Pod's default, or its first)")
-    parser.add_argument("-i", "--stdin", action="store_true", help="as kubectl has it: input is given anyway")
-    parser.add_argument("-t", "--tty", action="store_true", help="as kubectl has it: a terminal is one anyway")
+    parser.add_argument("-i", "--stdin", action="store_true", help="accepted as in kubectl; stdin is passed anyway")
+    parser.add_argument(
+        "-t", "--tty", action="store_true", help="accepted as in kubectl; a terminal is detected anyway"
+    )
     parser.add_argument("-T", "--no-tty", action="store_true", help="no terminal, even when this is one")
     parser.add_argument("--no-stdin", action="store_true", help="give the command no input")
     add_cluster_flags(parser)

@@ -26,10 +26,10 @@ from heliostat.plan.observing import ObservationError
 def run(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(
         prog="heliostat explain",
-        description="Say why an object is not ready, and what to do about it. For a RayCluster the operator's own plan"
-        " is made from what is there now (give the operator's flags if it has any); Pods, Jobs and other kinds are"
-        " explained from their conditions, events and Pods; of one that is gone, when it became what. The"
-        " exit code is 0 when all of them are ready, else 1.",
+        description="Say why an object is not ready, and how to fix it. For ray.io objects the operator's own reconcile"
+        " is planned against the live cluster (give the operator's flags if it has any); Pods, Jobs and other kinds"
+        " are explained from their conditions, events and Pods; a deleted one by its timeline. The exit code is 0"
+        " when all of them are ready, else 1.",
         allow_abbrev=False,
     )
     parser.add_argument("target", nargs="*", metavar="KIND/NAME", help="such as raycluster/demo, pod/x, job/y, or demo")

@@ -41,8 +41,8 @@ def run(arguments: list[str]) -> int:
 def _parse(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="heliostat expose",
-        description="Let a RayService, or a Gateway of the local node, answer at an address of this machine until"
-        " Ctrl-C. On a local cluster, --background lets the address stay for as long as the service does.",
+        description="Make a RayService, or a Gateway of the local node, reachable at an address of this machine"
+        " until Ctrl-C. On a local cluster, --background lets the address stay for as long as the service does.",
         allow_abbrev=False,
     )
     parser.add_argument("target", metavar="TARGET", help="a name, rayservice/NAME or gateway/NAME")

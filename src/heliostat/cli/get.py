@@ -60,7 +60,10 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         "-o", "--output", choices=("table", "wide", "yaml", "json", "name"), default="table", help="default: table"
     )
     parser.add_argument(
-        "-w", "--watch", action="store_true", help="go on showing them until Ctrl-C; of one RayService both clusters"
+        "-w",
+        "--watch",
+        action="store_true",
+        help="watch for changes until Ctrl-C; a single RayService is shown with both clusters",
     )
     parser.add_argument("--kinds", action="store_true", help="list the kinds that the cluster serves")
     parser.add_argument(

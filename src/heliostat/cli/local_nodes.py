@@ -19,7 +19,7 @@ def add_local_node_flags(parser: argparse.ArgumentParser, when: str = "") -> Non
         type=parse_count,
         default=1,
         metavar="N",
-        help=f"{when}play so many nodes; with --strict they share what the machine has (1)",
+        help=f"{when}register this many nodes; with --strict they share the machine's capacity (1)",
     )
     parser.add_argument(
         "--node-resources",
@@ -50,7 +50,7 @@ def add_local_node_flags(parser: argparse.ArgumentParser, when: str = "") -> Non
         "--isolation",
         choices=(AUTO, *WAYS),
         default=AUTO,
-        help=f"{when}how Pods are kept apart: as root, by a user namespace, or not at all; the first that works (auto)",
+        help=f"{when}how Pods are isolated: as root, in a user namespace, or not at all; the first that works (auto)",
     )
     parser.add_argument(
         "--outbound",

@@ -45,17 +45,17 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="heliostat logs",
         usage="heliostat logs RAYCLUSTER|POD|rayjob/NAME [-f] [-c CONTAINER] [OPTIONS]",
-        description="Print what a container has written. A RayCluster stands for its head Pod. A RayJob"
+        description="Print the log of a container. A RayCluster stands for its head Pod. A RayJob"
         " stands for its driver: from Ray while its cluster is there, and afterwards from what is kept.",
         allow_abbrev=False,
     )
     parser.add_argument("target", nargs="+", metavar="TARGET", help="a name, raycluster/NAME, pod/NAME or rayjob/NAME")
-    parser.add_argument("-f", "--follow", action="store_true", help="go on with what it writes from now on")
+    parser.add_argument("-f", "--follow", action="store_true", help="stream new output until Ctrl-C")
     parser.add_argument("-c", "--container", default="", help="the container (the Pod's default, or its first)")
-    parser.add_argument("-p", "--previous", action="store_true", help="the run before this one")
+    parser.add_argument("-p", "--previous", action="store_true", help="the log of the previous container instance")
     parser.add_argument("--tail", type=_count, metavar="N", help="only the last N lines")
     parser.add_argument("--since", type=_duration, metavar="AGE", help="only what is younger, such as 30s, 5m or 2h")
-    parser.add_argument("--timestamps", action="store_true", help="begin each line with its time")
+    parser.add_argument("--timestamps", action="store_true", help="begin each line with its timestamp")
     parser.add_argument("--all", action="store_true", help="also of a Pod that is gone, as the local node kept it")
     add_cluster_flags(parser)
     options = parser.parse_args(arguments)

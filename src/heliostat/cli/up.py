@@ -137,8 +137,8 @@ def add_probe_flag(parser: argparse.ArgumentParser, when: str = "") -> None:
         choices=range(LONGEST_PROBE_SECONDS + 1),
         default=READY_PROBE_SECONDS,
         metavar="N",
-        help=f"{when}how soon and how often Ray containers without a readiness probe in the document are asked whether"
-        f" they are ready; 0 means KubeRay's 10 and 5 s ({READY_PROBE_SECONDS})",
+        help=f"{when}initial delay and period of the readiness probe that Ray containers without one get; 0 means"
+        f" KubeRay's 10 and 5 s ({READY_PROBE_SECONDS})",
     )
 
 

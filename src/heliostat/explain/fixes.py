@@ -52,7 +52,7 @@ POD_FIXES: tuple[Fix, ...] = (
     Fix(_IMAGE, "there is no uv", "pip install uv; or start without --exact-images, with the Ray that is installed"),
     Fix(_IMAGE, "finds no python", "install the Python that the tag asks for, or choose a tag for one that is there"),
     Fix(_IMAGE, "no solution found", "choose a tag whose version exists for this Python on this kind of machine"),
-    Fix(_IMAGE, "uv: ", "mend what uv says (an index that it reaches, a version that exists); it is tried again"),
+    Fix(_IMAGE, "uv: ", "fix what uv reports (an index that it reaches, a version that exists); it is retried"),
     Fix(
         _IMAGE,
         "",
@@ -94,7 +94,7 @@ POD_FIXES: tuple[Fix, ...] = (
     Fix(_MOUNTING, "configmap", "create the ConfigMap, or mark the volume optional"),
     Fix(_MOUNTING, "secret", "create the Secret, or mark the volume optional"),
     Fix(_MOUNTING, "", "correct the volume in the Pod template, or create what it names"),
-    Fix(_SANDBOX, "", "look at the node: it cannot set up the Pod; it goes on trying"),
+    Fix(_SANDBOX, "", "look at the node: it cannot create the Pod's sandbox; it retries"),
     Fix(("Unhealthy",), "startup probe", "give it more time (startupProbe.failureThreshold), or read {logs}"),
     Fix(("Unhealthy",), "", "read {logs}; if it only needs longer, raise failureThreshold of the probe"),
     Fix(("Evicted",), "", "give the node more memory or disk, or set requests that cover what the Pod uses"),
@@ -110,11 +110,11 @@ POD_FIXES: tuple[Fix, ...] = (
 REFUSAL_FIXES: tuple[Fix, ...] = (
     Fix((), "exceeded quota", "raise the ResourceQuota of the namespace, or ask for less"),
     Fix((), "being terminated", "use another namespace: this one is being deleted"),
-    Fix((), "is forbidden: user", "add this right to the role of the operator"),
+    Fix((), "is forbidden: user", "grant this permission in the operator's ClusterRole (RBAC)"),
     Fix((), "admission webhook", "satisfy the webhook that the message names, or ask its owner"),
-    Fix((), "violates podsecurity", "make the Pod template obey the namespace's Pod security level"),
+    Fix((), "violates podsecurity", "make the Pod template comply with the namespace's Pod Security Standard"),
     Fix((), "already exists", "delete or rename the object that has this name"),
-    Fix((), "", "correct what the message names; the operator tries again by itself"),
+    Fix((), "", "correct what the message names; the operator retries with back-off"),
 )
 
 

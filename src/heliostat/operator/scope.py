@@ -31,12 +31,12 @@ class Scoped(Generic[T]):
 
 
 def cache_needed(caches: Caches, kind: CachedKind[T], namespaces: Iterable[str]) -> Scoped[T]:
-    """Nothing is decided before these are complete, nor as if they were while the server refuses to show them."""
+    """Required caches: nothing is decided before they are synced, nor while the server refuses to show them."""
     return Scoped(caches.questioned(each) for each in _narrowed(kind, namespaces))
 
 
 def cache_dispensable(caches: Caches, kind: CachedKind[T], namespaces: Iterable[str]) -> Scoped[T]:
-    """What these would show is unknown as long as the server does not show it."""
+    """Optional caches: their objects count as unknown as long as the server does not show them."""
     return Scoped(caches.dispensable(each) for each in _narrowed(kind, namespaces))
 
 

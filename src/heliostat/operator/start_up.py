@@ -76,7 +76,7 @@ class StartUp:
         missing = await observe_missing(client, rights, self._scope)
         required = [one for one in missing if one.right.is_required]
         if required:
-            return f"rights are missing without which nothing can be done; {explain_missing(missing)}"
+            return f"RBAC permissions are missing; {explain_missing(missing)}"
         for one in missing:
             self._log.warning(
                 "a right is missing that some clusters need",

@@ -1,7 +1,7 @@
-"""The objects around one RayCluster, looked up in the caches, and who wants to hear of what was not found there.
+"""The objects around one reconciled object, looked up in the caches, and who is requeued when a missing one appears.
 
-A kind that the server does not show us is unknown, never empty. A lookup that finds nothing, or somebody else's object,
-is remembered: when an object of that name changes, the cluster is looked at again.
+A kind that the server does not show us is unknown, never empty. A lookup that finds nothing, or an object with another
+owner, is remembered: when an object of that name changes, the key is requeued.
 """
 
 from collections.abc import Iterable, Mapping

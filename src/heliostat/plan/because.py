@@ -12,10 +12,10 @@ class Because(WhyWritten):
 
     MISSING = "Missing", "it is not there yet"
     DRIFTED = "Drifted", "it differs from what the spec asks for"
-    OWNER_CHANGED = "OwnerChanged", "who owns it follows the deletion policy"
+    OWNER_CHANGED = "OwnerChanged", "its owner follows the deletion policy"
     SCALE_UP = "ScaleUp", "the group has fewer Pods than asked for"
     SCALE_DOWN = "ScaleDown", "the group has more Pods than asked for"
-    UNHEALTHY = "Unhealthy", "it has ended and will not recover by itself"
+    UNHEALTHY = "Unhealthy", "it has terminated and will not restart"
     ASKED_FOR = "AskedFor", "it is named in scaleStrategy.workersToDelete"
     INCOMPLETE_REPLICA = "IncompleteReplica", "its multi-host replica has lost a Pod"
     SUSPENDED = "Suspended", "the cluster is suspended"
@@ -30,7 +30,7 @@ class Because(WhyWritten):
     CLEANUP_TIMED_OUT = "CleanupTimedOut", "the Redis clean-up took too long"
     CLEANUP_POINTLESS = "CleanupPointless", "this cluster keeps nothing in Redis that could be emptied"
     NOT_WANTED = "NotWanted", "the spec no longer asks for it"
-    IMMUTABLE = "Immutable", "it cannot be changed in place, so it is made anew"
+    IMMUTABLE = "Immutable", "it is immutable, so it is recreated"
     ADDRESSES_CHANGED = "AddressesChanged", "the addresses of the Pods changed"
     STATUS_CHANGED = "StatusChanged", "what is there differs from what the status says"
 
@@ -41,18 +41,18 @@ class Hold(WhyWaiting):
     MANAGED_ELSEWHERE = (
         "ManagedElsewhere",
         Waiting(
-            meaning="another controller looks after it",
+            meaning="another controller manages it",
             fix="ask that controller, or make a RayCluster without spec.managedBy",
             verdict="is left to another controller",
         ),
     )
     REFUSED = "Refused", Waiting(meaning="the operator refuses the spec", verdict="is refused")
-    BEING_DELETED = "BeingDeleted", Waiting(meaning="it is on its way out", verdict="is being deleted")
+    BEING_DELETED = "BeingDeleted", Waiting(meaning="it is being deleted", verdict="is being deleted")
     NOT_KNOWN = (
         "NotKnown",
         Waiting(
-            meaning="something around it cannot be read",
-            fix="grant the right to read it, or install its kind",
+            meaning="an object or kind that it needs cannot be read",
+            fix="grant the operator RBAC to read it, or install its CRD",
             mended_by=PEOPLE,
         ),
     )
@@ -65,7 +65,7 @@ class Hold(WhyWaiting):
     )
     NAME_TAKEN = (
         "NameTaken",
-        Waiting(meaning="a name that it needs is taken by an object of somebody else", mended_by=PEOPLE),
+        Waiting(meaning="a name that it needs is taken: an object with another owner has it", mended_by=PEOPLE),
     )
     TOO_MANY = "TooMany", Waiting(meaning="there are more objects than there may be", mended_by=PEOPLE)
     SERVICE_ACCOUNT_MISSING = (
@@ -83,7 +83,7 @@ class Hold(WhyWaiting):
     SUSPENDING = (
         "Suspending",
         Waiting(
-            meaning="its Pods are being removed",
+            meaning="its Pods are being deleted",
             fix="set spec.suspend to false to resume",
             verdict="is being suspended",
         ),
@@ -91,33 +91,38 @@ class Hold(WhyWaiting):
     SUSPENDED = (
         "Suspended",
         Waiting(
-            meaning="it has no Pods on purpose", fix="set spec.suspend to false to resume it", verdict="is suspended"
+            meaning="it is suspended and has no Pods",
+            fix="set spec.suspend to false to resume it",
+            verdict="is suspended",
         ),
     )
     RECREATING = (
         "Recreating",
-        Waiting(meaning="all Pods are made anew, because the spec changed", verdict="is being made anew"),
+        Waiting(meaning="all Pods are being recreated because the spec changed", verdict="is being recreated"),
     )
     HEAD_NOT_RESTARTED = (
         "HeadNotRestarted",
-        Waiting(meaning="the head has ended and is not started again", mended_by=PEOPLE),
+        Waiting(meaning="the head Pod has terminated and is not restarted", mended_by=PEOPLE),
     )
-    SEVERAL_HEADS = "SeveralHeads", Waiting(meaning="it has several heads", mended_by=PEOPLE)
-    TERMINATING = "Terminating", Waiting(meaning="Pods that are being deleted still hold their places")
+    SEVERAL_HEADS = "SeveralHeads", Waiting(meaning="it has several head Pods", mended_by=PEOPLE)
+    TERMINATING = "Terminating", Waiting(meaning="terminating Pods still count towards the size of their group")
     ENDED_AT_ONCE = (
         "EndedAtOnce",
-        Waiting(meaning="a Pod ended as soon as it was made", fix="look at why it ended: its events and its log"),
+        Waiting(
+            meaning="a Pod terminated right after its start, and is replaced with a delay (back-off)",
+            fix="read its events and its log",
+        ),
     )
     AUTOSCALER_CHOOSES = (
         "AutoscalerChooses",
-        Waiting(meaning="the autoscaler has to choose which workers go", severity=Severity.HARMLESS),
+        Waiting(meaning="the autoscaler has to choose which workers are deleted", severity=Severity.HARMLESS),
     )
-    BATCH = "Batch", Waiting(meaning="its Pods are made in several steps")
+    BATCH = "Batch", Waiting(meaning="its Pods are created in batches")
     DUPLICATE_GROUP = "DuplicateGroup", Waiting(meaning="two worker groups have the same name", mended_by=PEOPLE)
     LEFTOVER_PODS = (
         "LeftoverPods",
         Waiting(meaning="Pods of a former spec are left over", mended_by=PEOPLE, severity=Severity.HARMLESS),
     )
-    POD_NOT_READY = "PodNotReady", Waiting(meaning="Pods are made but not ready", severity=Severity.FOLLOWS)
-    CLEANUP_RUNNING = "CleanupRunning", Waiting(meaning="Redis is being emptied first", verdict="is being deleted")
-    LAST_FAILURE = "LastFailure", Waiting(meaning="the last attempt failed")
+    POD_NOT_READY = "PodNotReady", Waiting(meaning="Pods are created but not ready", severity=Severity.FOLLOWS)
+    CLEANUP_RUNNING = "CleanupRunning", Waiting(meaning="Redis is being cleaned up first", verdict="is being deleted")
+    LAST_FAILURE = "LastFailure", Waiting(meaning="the last reconcile failed")

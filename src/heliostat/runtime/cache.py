@@ -1,4 +1,4 @@
-"""What the loop knows of one resource: the objects of its watch, slim, with one writer and many readers.
+"""The cache of one resource (an informer's store): the objects of its watch, slim, with one writer and many readers.
 
 Rules: only the ``CacheWriter`` changes it, between two reads of anybody (one thread, no await inside); a relist
 replaces everything at once, and listeners hear the difference; ``revision`` is how far the view is: everything the

@@ -1,4 +1,7 @@
-"""All caches of one program: each declared kind once, however many controllers ask for it."""
+"""All caches of one program (shared informers): each declared kind once, however many controllers ask for it.
+
+Optional caches (``dispensable``): if one cannot be filled, work starts anyway and its objects count as unknown.
+"""
 
 from collections.abc import Iterator
 from typing import Any, TypeVar, cast
@@ -28,7 +31,7 @@ class Caches:
         return self.of(kind)
 
     def dispensable(self, kind: CachedKind[T]) -> Cache[T]:
-        """The same, for readers that can do without: they ask ``refused`` and ``synced`` before they believe it."""
+        """An optional cache: its readers ask ``refused`` and ``synced`` before they believe it."""
         self._dispensable.add(kind)
         return self.questioned(kind)
 
@@ -40,7 +43,7 @@ class Caches:
         return kind in self._dispensable
 
     async def wait(self) -> None:
-        """Until every cache is complete; one that can be done without may also have been refused."""
+        """Until every cache is synced; an optional one may also have been refused."""
         for cache in list(self._caches.values()):
             await (cache.answered if self.is_dispensable(cache.kind) else cache.synced).wait()
 

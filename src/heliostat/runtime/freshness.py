@@ -1,4 +1,4 @@
-"""Read your own writes: no decision from a view that has not seen what was written before for the same object.
+"""No decision on a stale cache: a key is not reconciled before the cache shows our own last writes for its object.
 
 Rules, each keyed by the controller and the UID of the object decided on: a create or an update is seen when the cache
 has passed its resourceVersion; a delete when the UID is gone or terminating; an ambiguous write when a read after it

@@ -1,4 +1,4 @@
-"""The gate that requests pass: as many at once as ``limit`` allows, reads and writes in turn, urgent ones at once.
+"""Client-side flow control: so many requests at once as ``limit`` allows, reads and writes in turn, urgent ones first.
 
 Rules: within reads and within writes first come, first served; when both wait they go in alternately, so that neither
 a storm of lists nor one of writes keeps the other out. An urgent request (the renewal of a lease) never waits, but

@@ -45,10 +45,10 @@ class ProcessHealth:
 
     def _cache_problem(self) -> str | None:
         if self._host is None:
-            return None if self._stands_by else "the work has not begun"
+            return None if self._stands_by else "not synced yet"
         missing = [cache for cache in self._needed if not cache.synced.is_set() or cache.refused]
         if not missing:
-            return None if self._host.has_begun else "the work has not begun"
+            return None if self._host.has_begun else "not synced yet"
         shown = "; ".join(map(self._describe, missing[:_MOST_SHOWN]))
         return f"{len(missing)} of {len(self._needed)} are not complete: {shown}"
 

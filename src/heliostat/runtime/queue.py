@@ -1,4 +1,4 @@
-"""The queue of keys between changes and decisions.
+"""The work queue: keys between changes and reconciles, with requeue delays and back-off.
 
 Rules: a key is in it at most once; a key that is being worked on and comes again waits until it is done, so one key is
 never worked on twice at a time; first come, first served, and a key that comes again goes to the end, so a hot object

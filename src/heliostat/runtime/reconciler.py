@@ -1,4 +1,4 @@
-"""What a controller is: which changes concern which keys, and what to do about a key. The loop does the rest.
+"""What a controller is: which changes requeue which keys, and what to do about a key. The loop does the rest.
 
 A reconciler reads caches and returns a plan; it writes nothing, awaits nothing and asks no clock. The loop calls
 ``plan`` only when the caches have seen everything that was written for the key before (freshness).

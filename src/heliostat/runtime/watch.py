@@ -1,4 +1,4 @@
-"""Watching, as a state machine without I/O: what to ask next, and what an answer means for the view.
+"""List and watch (a reflector), as a state machine without I/O: what to request next, and what an answer means.
 
     LISTING ──last page──▶ WATCHING ──ended, broken──▶ WATCHING (from the last revision)
        ▲  ▲                    │
@@ -38,7 +38,7 @@ class WatchSettings(Struct, frozen=True):
     proof_seconds: float = 2.0  # how long the first watch after a failure lasts
     silence_seconds: float = 8.0  # how much later than that a watch must have ended; else it is deaf
     stuck_seconds: float = 58.0  # without any progress: what the health check tells
-    first_list_seconds: float = 10.0  # absent-kinds: how long a view that can be done without is waited for
+    first_list_seconds: float = 10.0  # absent-kinds: how long the first list of an optional cache is waited for
     backoff: Backoff = Backoff(first=0.2, factor=2.0, limit=15.0)
     refuse_older_lists: int = 12  # times in a row, more than a minute: no replica lags so long, the server went back
     refuse_unrelated_lists: int = 2  # times in a row

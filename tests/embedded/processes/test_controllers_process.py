@@ -105,13 +105,13 @@ def test_of_those_that_take_turns_one_works_and_another_goes_on_when_it_is_kille
     with HttpApi(server.kubeconfig) as api, ControllersProcess(tmp_path, server.kubeconfig, *flags, name="a") as first:
         first.wait_answer("/readyz", 200)
         with ControllersProcess(tmp_path, server.kubeconfig, *flags, name="b") as second:
-            second.wait_answer("/readyz", 500, "the work has not begun")
+            second.wait_answer("/readyz", 500, "not synced yet")
             first.kill()
             second.wait_answer("/readyz", 200)
             seconds_to_a_replica_set(api, "after", second)
             assert (tmp_path / "turn").read_text() == f"{second.pid}\n"
             with ControllersProcess(tmp_path, server.kubeconfig, *flags, name="c") as third:
-                third.wait_answer("/readyz", 500, "the work has not begun")
+                third.wait_answer("/readyz", 500, "not synced yet")
                 assert third.stop() == 0
             assert second.stop() == 0
 

@@ -70,7 +70,7 @@ def test_who_asks_is_told_which_pod_it_is_and_why_it_ended() -> None:
     world = stable(cluster_tree(group("g", replicas=1)))
     ended = a_pod(world, group="g")
     (told,) = tell_waits(plan_world(with_ended(world, ended, OUT_OF_CPU, age=0)).waits)
-    assert told.what == "a Pod ended as soon as it was made"
+    assert told.what == "a Pod terminated right after its start, and is replaced with a delay (back-off)"
     assert ended in told.why
     assert "OutOfcpu: Node didn't have enough resource: cpu" in told.why
     assert "it is 10 s old" in told.fix

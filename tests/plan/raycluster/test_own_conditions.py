@@ -58,7 +58,7 @@ def test_a_refused_write_is_told_before_there_is_anything_else_to_tell() -> None
         "message": "create Service ns/demo-head-svc: services is forbidden; this ends when the role grants it",
         "lastTransitionTime": "2027-01-15T08:00:00Z",
     }
-    assert [action.object["kind"] for action in creates(plan)][:1] == ["Service"], "it is tried again"
+    assert [action.object["kind"] for action in creates(plan)][:1] == ["Service"], "it is retried"
 
 
 def test_a_hindrance_that_is_over_is_not_told_any_more() -> None:

@@ -83,8 +83,8 @@ def tell_absence(operator: OperatorPresence, *, has_work: bool) -> Iterator[Sent
 
 def _nothing_known(steps: tuple[str, ...]) -> Sentence:
     if steps:
-        return Sentence("the operator has not made everything yet", "", "wait a moment and ask again")
-    return Sentence("its Pods are not all there yet", "", "wait a moment and ask again")
+        return Sentence("the operator has not created everything yet", "", "wait a moment and ask again")
+    return Sentence("not all of its Pods exist yet", "", "wait a moment and ask again")
 
 
 def _tell_status(observed: ObservedCluster, told: frozenset[str]) -> Iterator[Sentence]:
@@ -95,7 +95,7 @@ def _tell_status(observed: ObservedCluster, told: frozenset[str]) -> Iterator[Se
         if why in told:
             continue
         fix = find_fix(REFUSAL_FIXES[:-1], "", why)
-        yield Sentence("the operator cannot go on", why, fix or f"this ends when {until}")
+        yield Sentence("the operator is blocked", why, fix or f"this ends when {until}")
     failure = get_condition(observed.conditions, REPLICA_FAILURE)
     if failure is not None and is_condition_true(observed.conditions, REPLICA_FAILURE):
         tag, _newline, why = str(failure.get("message", "")).partition("\n")

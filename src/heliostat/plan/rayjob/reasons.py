@@ -6,23 +6,23 @@ from heliostat.plan.reasons import PEOPLE, Severity, Waiting, WhyWaiting, WhyWri
 class Because(WhyWritten):
     """Why an action is in the plan."""
 
-    PLEDGED = "Pledged", "Ray has to be asked to stop the job before the RayJob may go"
-    NEXT_PHASE = "NextPhase", "the job has come to its next phase"
-    CLUSTER_MOVED = "ClusterMoved", "the cluster's own status changed"
-    RAY_TOLD = "RayTold", "Ray tells something new of the job"
-    RAY_SILENT = "RaySilent", "Ray stopped answering: since when is noted"
+    PLEDGED = "Pledged", "a finalizer: Ray is asked to stop the job before the RayJob is deleted"
+    NEXT_PHASE = "NextPhase", "the job enters its next phase"
+    CLUSTER_MOVED = "ClusterMoved", "the status of its RayCluster changed"
+    RAY_TOLD = "RayTold", "Ray reports something new about the job"
+    RAY_SILENT = "RaySilent", "Ray stopped answering: the time is recorded"
     RAY_ANSWERS = "RayAnswers", "Ray answers again"
     REFUSED = "Refused", "the spec is refused"
     CLUSTER_NEEDED = "ClusterNeeded", "the job has no cluster yet"
     TO_BE_SUBMITTED = "ToBeSubmitted", "the cluster is ready and Ray does not know the job yet"
     HEAD_MOVED = "HeadMoved", "the job has another cluster by now"
-    RETRY = "Retry", "the attempt has failed, and another one begins from nothing"
+    RETRY = "Retry", "the attempt failed, and another one starts from scratch"
     SUSPENDED = "Suspended", "the job is suspended"
-    REFUSED_TOO_LONG = "RefusedTooLong", "the spec was not mended in time, and what it holds is released"
-    FINISHED = "Finished", "the job is over, and its time to stay has passed"
+    REFUSED_TOO_LONG = "RefusedTooLong", "the spec was not corrected in time, so its objects are deleted"
+    FINISHED = "Finished", "the job has finished and its TTL has expired"
     DELETED = "Deleted", "the RayJob is being deleted"
-    HEAD_LOST = "HeadLost", "the head that ran the job was lost, and its submitter would begin the job anew"
-    RESIZED = "Resized", "the gang has another size by now"
+    HEAD_LOST = "HeadLost", "the head that ran the job was lost, and its submitter would submit the job again"
+    RESIZED = "Resized", "the gang (PodGroup) has a new size"
 
 
 class Hold(WhyWaiting):
@@ -65,7 +65,7 @@ class Hold(WhyWaiting):
             mended_by=PEOPLE,
         ),
     )
-    SUBMISSION = "Submitting", Waiting(meaning="the job has been handed over and Ray has not told of it yet")
+    SUBMISSION = "Submitting", Waiting(meaning="the job was submitted and Ray does not report it yet")
     JOB_RUNS = "JobRuns", Waiting(meaning="Ray runs the job", severity=Severity.HARMLESS)
     EDIT_WAITS = (
         "EditWaits",
@@ -77,15 +77,15 @@ class Hold(WhyWaiting):
     )
     SUBMITTER_AT_WORK = (
         "SubmitterAtWork",
-        Waiting(meaning="Ray is done with the job, its submitter is not yet", severity=Severity.HARMLESS),
+        Waiting(meaning="Ray has finished the job, its submitter has not yet", severity=Severity.HARMLESS),
     )
     RAY_SILENT = "RaySilent", Waiting(meaning="Ray's dashboard does not answer")
-    NOT_TAKEN = "NotTaken", Waiting(meaning="Ray does not take the job", mended_by=PEOPLE)
-    LEAVING = "Leaving", Waiting(meaning="what it had is on its way out")
+    NOT_TAKEN = "NotTaken", Waiting(meaning="Ray refuses the job", mended_by=PEOPLE)
+    LEAVING = "Leaving", Waiting(meaning="its objects are being deleted")
     SUSPENDED = "Suspended", Waiting(meaning="the job is suspended", verdict="is suspended")
     OVER = "Over", Waiting(meaning="the job is over", verdict="is over", severity=Severity.HARMLESS)
-    CLEANUP = "CleanUpLater", Waiting(meaning="what is left of the job goes later", severity=Severity.HARMLESS)
+    CLEANUP = "CleanUpLater", Waiting(meaning="what is left of the job is deleted later", severity=Severity.HARMLESS)
     UNKNOWN_PHASE = (
         "UnknownPhase",
-        Waiting(meaning="the status names a phase that nobody here knows", mended_by=PEOPLE),
+        Waiting(meaning="the status names an unknown phase", mended_by=PEOPLE),
     )
