@@ -19,10 +19,10 @@ demo: $(READY) ## bring a RayCluster up on this machine with real Ray, and run a
 	@$(BIN)/python tools/demo.py
 
 test: check ## the environment, all checks and all tests
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist worksteal
 
 quick: $(READY) ## the tests for the inner loop, without the slower laws
-	$(BIN)/pytest -n 2 -q -m "not slow"
+	$(BIN)/pytest -n 2 --dist worksteal -q -m "not slow"
 
 check: $(READY) ## linter, formatter, strict types, layers
 	$(BIN)/ruff check .

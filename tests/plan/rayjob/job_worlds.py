@@ -251,7 +251,8 @@ def _cluster_of(tree: Tree) -> str:
 def _make_ready(world: JobWorld, cluster: Tree) -> JobWorld:
     name = cluster["metadata"]["name"]
     ready = merge_patch(cluster, {"status": {"state": "ready", "desiredCPU": "1"}})
-    world = structs.replace(world, objects=tuple(ready if tree is cluster else tree for tree in world.objects))
+    kept = (tree for tree in world.objects if _cluster_of(tree) != name)  # what a lost one of its name had left is gone
+    world = structs.replace(world, objects=tuple(ready if tree is cluster else tree for tree in kept))
     service = {
         "apiVersion": "v1",
         "kind": "Service",

@@ -8,7 +8,7 @@ attempts stay within the limit; a pass wakes up later or not at all. In the end 
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
@@ -27,6 +27,8 @@ MOVES = ("act", "settle", "wait", "wait long", "suspend", "resume", "spoil", "me
          "submitter fails", "lose cluster", "lose pods", "lose submitter", "ray forgets", "silence", "voice",
          "PENDING", "RUNNING", "SUCCEEDED", "FAILED", "STOPPED")  # fmt: skip
 LOST = {"lose cluster": "RayCluster", "lose pods": "Pod", "lose submitter": "Job"}
+PLAIN = {"submissionMode": "K8sJobMode", "shutdownAfterJobFinishes": True}
+LIMITS = ("activeDeadlineSeconds", "preRunningDeadlineSeconds", "backoffLimit")
 SPECS = st.fixed_dictionaries(
     {
         "submissionMode": st.sampled_from(["K8sJobMode", "HTTPMode", "SidecarMode", "InteractiveMode"]),
@@ -100,6 +102,7 @@ def test_any_history_keeps_the_laws(spec: dict[str, Any], moves: list[str]) -> N
 
 @settings(max_examples=100)
 @given(SPECS, st.lists(st.sampled_from(MOVES), max_size=25))
+@example(dict.fromkeys(LIMITS) | PLAIN, ["act", "act", "act", "settle", "lose cluster"])  # made anew under its name
 def test_the_planner_comes_to_rest_wherever_it_was_left(spec: dict[str, Any], moves: list[str]) -> None:
     world = begin(**lawful(spec))
     for what in moves:
