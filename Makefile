@@ -10,7 +10,7 @@ UV     := $(shell command -v uv 2>/dev/null || echo $(BIN)/uv)
 export UV_PYTHON_DOWNLOADS = never
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick check format conformance-real conformance-record sim replay e2e soak bench samples snapshots reference deploy-manifests schemas clean
+.PHONY: help demo test tests quick check format conformance-real conformance-record sim replay e2e soak bench samples snapshots reference deploy-manifests schemas clean
 
 help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | awk -F'\t' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -18,11 +18,17 @@ help: ## list the targets
 demo: $(READY) ## bring a RayCluster up on this machine with real Ray, and run a program on it to its result
 	@$(BIN)/python tools/demo.py
 
-test: check ## the environment, all checks and all tests
-	$(BIN)/pytest -n 2 --dist worksteal
+# Three on two cores: many tests wait for processes. Who is idle steals, so a module's world is made once, as a rule.
+PYTEST := $(BIN)/pytest -n 3 --dist worksteal
+
+test: $(READY) ## the environment, all checks and all tests
+	@$(MAKE) --no-print-directory -j2 check tests
+
+tests: $(READY) # beside the checks, of which the types alone take one core for a minute
+	$(PYTEST)
 
 quick: $(READY) ## the tests for the inner loop, without the slower laws
-	$(BIN)/pytest -n 2 --dist worksteal -q -m "not slow"
+	$(PYTEST) -q -m "not slow"
 
 check: $(READY) ## linter, formatter, strict types, layers
 	$(BIN)/ruff check .

@@ -43,12 +43,12 @@ class Sizes(Struct, frozen=True):
     steps: tuple[int, ...] = (200, 1_000, 2_000)  # clusters of a head and one worker, so many in all
     large: int = 999  # workers of the cluster that another is made beside
     crowd: int = 40  # large clusters at once, more than the operator has workers
-    crowd_workers: int = 200  # of each of them
+    crowd_workers: int = 999  # of each of them, of which some are made before they are all deleted again
     rounds: int = 10  # of what is done one after the other
     idle_seconds: float = 10.0
 
 
-QUICK = Sizes(clusters=20, steps=(20, 40, 60), large=100, crowd_workers=60, rounds=5, idle_seconds=2.0)
+QUICK = Sizes(clusters=20, steps=(20, 40, 60), large=100, crowd_workers=200, rounds=5, idle_seconds=2.0)
 
 
 class Bar(Struct, frozen=True):
