@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.typed_commands import example, write
+from cli.typed_commands import EXAMPLE, example, write
 from heliostat.api.settings import Settings, default_gates
 from heliostat.cli.errors import CommandError
 from heliostat.cli.main import main
@@ -39,3 +39,17 @@ def test_what_the_operator_is_started_with_decides_what_is_refused(
     assert "GCSFaultToleranceEmbeddedStorage" in capsys.readouterr().err
     gates = default_gates() | {"GCSFaultToleranceEmbeddedStorage": True}
     assert load_judged(filename, Settings(gates=gates)) == [tree]
+
+
+@pytest.mark.parametrize("kind", ["rayjob", "rayservice"])
+def test_what_brings_its_own_program_takes_no_other(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str
+) -> None:
+    assert run(tmp_path, str(EXAMPLE.with_name(f"{kind}.yaml")), "--", "python", "x.py") == 2
+    assert "brings its own program: leave out -- python x.py" in capsys.readouterr().err
+
+
+def test_a_file_with_two_of_them_is_refused(tmp_path: Path) -> None:
+    both = "---\n".join(EXAMPLE.with_name(f"{kind}.yaml").read_text() for kind in ("rayjob", "rayservice"))
+    with pytest.raises(CommandError, match="exactly one RayCluster, one RayJob or one RayService"):
+        load_judged(write(tmp_path, both), Settings())

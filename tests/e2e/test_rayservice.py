@@ -15,6 +15,9 @@ from e2e.steady_requests import asking, tell_failures
 
 pytestmark = needs_real_ray
 
+# Of the only Pod that takes requests: a busy machine is late for the usual one, and then nobody takes them.
+PATIENT = {"httpGet": {"path": "/-/healthz", "port": 8000}, "timeoutSeconds": 30, "failureThreshold": 5}
+
 
 @pytest.fixture(scope="module")
 def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalMachine]:
@@ -100,6 +103,7 @@ def test_requests_go_on_at_a_worker_while_the_gcs_and_then_the_head_are_lost(mac
     """The head takes none (excludeHeadPodFromServeSvc), and what Ray knows lies in Redis."""
     start_redis(machine)
     worker = build_group(minReplicas=1, rayStartParams={"num-cpus": "2"})
+    worker["template"]["spec"]["containers"][0]["readinessProbe"] = PATIENT
     document = build_service(
         groups=[worker], cluster={"gcsFaultToleranceOptions": GCS_OPTIONS}, excludeHeadPodFromServeSvc=True
     )
@@ -113,7 +117,7 @@ def test_requests_go_on_at_a_worker_while_the_gcs_and_then_the_head_are_lost(mac
             asker.wait_for_answers(20)
             killed = time.time()
             machine.kubectl("exec", head["name"], "-c", "ray-head", "--", "pkill", "gcs_server")
-            service.wait(lambda: count_restarts(service) == 1 and service.is_head_ready(), 240)
+            service.wait(lambda: count_restarts(service) >= 1 and service.is_head_ready(), 480)
             assert service.head()["metadata"]["uid"] == head["uid"]
             asker.wait_for_answers(len(asker.read()) + 50)
             deleted = time.time()
