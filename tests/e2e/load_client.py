@@ -2,8 +2,8 @@
 
 ``python load_client.py URL RATE``; standard library and aiohttp alone. One JSON line for each request, when it is over:
 when it began, which kind it was, what became of it and how long that took. What became of it is ``ok``, ``slow`` (no
-answer in time: an overloaded machine), ``cut`` (refused, reset, or ended too early), or the status of a refusal. Once
-the file ``STOP`` is there, no more are made, and it ends when all are over.
+answer in time, also to the question for the name: an overloaded machine), ``cut`` (refused, reset, or ended too early),
+or the status of a refusal. Once the file ``STOP`` is there, no more are made, and it ends when all are over.
 """
 
 import asyncio
@@ -15,6 +15,7 @@ from pathlib import Path
 import aiohttp
 
 PATIENCE_SECONDS = 60.0
+NAME_SECONDS = 5.0  # after which the system's resolver asks again, or gives up with half of an answer
 PIECES = 5
 STOP = Path("/tmp/stop")
 STREAM_EVERY = 5  # of so many requests one is streamed
@@ -44,6 +45,9 @@ async def ask_once(session: aiohttp.ClientSession, url: str, number: int, *, is_
         outcome, told = await (ask_for_stream if is_stream else ask)(session, url)
     except TimeoutError as error:
         outcome, told = "slow", repr(error)
+    except aiohttp.ClientConnectorDNSError as error:
+        is_late = time.monotonic() - since >= NAME_SECONDS
+        outcome, told = "slow" if is_late else "cut", repr(error.os_error)
     except (aiohttp.ClientError, OSError, ValueError) as error:
         outcome, told = "cut", repr(error)
     kind = ("stream" if is_stream else "unary") + (" kept" if is_kept else "")
