@@ -11,7 +11,7 @@ from heliostat.kube.facts import Unknown
 from heliostat.operator.raycluster.memory import Memory
 from heliostat.plan.draft import NOTHING
 from heliostat.plan.raycluster import cluster as plan_cluster
-from heliostat.plan.raycluster import deletion, status, status_conditions, status_pacing, suspend, upgrade
+from heliostat.plan.raycluster import deletion, kind, status, status_conditions, suspend, upgrade
 from heliostat.plan.raycluster.deletion import Step
 from heliostat.plan.raycluster.observed import ObservedCluster
 from heliostat.plan.raycluster.pod_context import PodContext
@@ -159,4 +159,4 @@ def an_absent_field_breaks_it() -> Any:
             raise LookupError("a field is absent")
         return original(situation)
 
-    return replaced((status_pacing, "plan_cluster", plan))
+    return replaced((kind, "plan_cluster", plan))

@@ -9,8 +9,8 @@ from msgspec import structs
 from heliostat.kube.objects import Key
 from heliostat.kube.plan import Plan
 from heliostat.kube.pods import PodCondition, PodStatus
+from heliostat.operator import labelled
 from heliostat.operator.kinds import RAY_PODS, RayPod
-from heliostat.operator.raycluster import reconciler
 from heliostat.runtime import lease_decisions
 from heliostat.runtime.cache import CacheWriter
 from heliostat.runtime.executor import Executor
@@ -97,4 +97,4 @@ def an_unreadable_pod_is_gone() -> Any:
     def mark(self: CacheWriter[Any], found: Any) -> None:
         self._cache.change(found.metadata.key, None)
 
-    return replaced((reconciler, "RAY_PODS", strict), (reasons, "RAY_PODS", strict), (CacheWriter, "mark", mark))
+    return replaced((labelled, "RAY_PODS", strict), (reasons, "RAY_PODS", strict), (CacheWriter, "mark", mark))

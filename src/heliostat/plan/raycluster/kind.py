@@ -12,6 +12,7 @@ from heliostat.desired.raycluster.cluster import build_desired
 from heliostat.desired.raycluster.model import DesiredCluster
 from heliostat.desired.raycluster.spec_hash import hash_spec
 from heliostat.kube.facts import Unknown
+from heliostat.kube.plan import Plan
 from heliostat.kube.problems import Problem
 from heliostat.kube.resource_types import ResourceType
 from heliostat.plan.kind import Kind, Surroundings
@@ -28,6 +29,10 @@ def _observe(tree: JsonObject, there: Surroundings) -> ObservedCluster:
     observed = observe_objects(tree, there.objects)
     pods = Unknown(there.unread[POD]) if POD in there.unread else observed.pods
     return replace(observed, objects=there.hide_from(observed.objects), pods=pods)
+
+
+def _plan(situation: Situation) -> Plan:
+    return plan_cluster(situation)
 
 
 def _refuse(observed: ObservedCluster) -> Problem | None:
@@ -77,7 +82,7 @@ RAY_CLUSTER = Kind[ObservedCluster, DesiredCluster, Remembered](
     find_problems=cluster_problems,
     observe=_observe,
     build=build_desired,
-    plan=plan_cluster,
+    plan=_plan,
     remember=_remember,
     refuse=_refuse,
     plan_misfit=plan_misfit,
