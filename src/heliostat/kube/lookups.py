@@ -31,10 +31,12 @@ PLUGIN_GROUP = "PodGroup.scheduling.x-k8s.io"
 ENDPOINT_SLICE = "EndpointSlice.discovery.k8s.io"
 WORKLOAD = "Workload.scheduling.k8s.io"
 WORKLOAD_GROUP = "PodGroup.scheduling.k8s.io"
+GATEWAY = "Gateway.gateway.networking.k8s.io"
+HTTP_ROUTE = "HTTPRoute.gateway.networking.k8s.io"
 
 KINDS: tuple[KindName, ...] = (
     SERVICE_ACCOUNT, SECRET, SERVICE, CLAIM, JOB, ROLE, ROLE_BINDING, INGRESS, NETWORK_POLICY, ROUTE, ISSUER,
-    CERTIFICATE, VOLCANO_GROUP, PLUGIN_GROUP, WORKLOAD, WORKLOAD_GROUP,
+    CERTIFICATE, VOLCANO_GROUP, PLUGIN_GROUP, WORKLOAD, WORKLOAD_GROUP, GATEWAY, HTTP_ROUTE,
 )  # fmt: skip
 
 

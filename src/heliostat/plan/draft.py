@@ -76,6 +76,10 @@ class Draft:
         if part.wake_after is not None:
             self._wakes.append(part.wake_after)
 
+    def tell(self, *events: Event) -> None:
+        """Beside everything else."""
+        self._events += events
+
     def is_hindered(self, *names: str) -> bool:
         """Whether one of these stages (without names: any stage) is hindered."""
         return bool(self._hindered.intersection(names) if names else self._hindered)

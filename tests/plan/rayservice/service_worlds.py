@@ -29,6 +29,7 @@ from plan.worlds import NAMESPACE, NOW, UID, Tree, check_wake, group, pod_templa
 NAME = "svc"
 SERVICE = Ref("ray.io/v1", "RayService", NAMESPACE, NAME)
 CONFIG = "applications: [{name: app, import_path: 'm:a', route_prefix: /}]"
+SPLIT: dict[str, Any] = {"stepSizePercent": 25, "intervalSeconds": 4, "maxSurgePercent": 50, "gatewayClassName": "any"}
 OTHER_CONFIG = "applications: [{name: app, import_path: 'm:b', route_prefix: /}]"
 
 
@@ -59,6 +60,7 @@ class ServiceWorld(Struct, frozen=True):
     serve: dict[str, ServeInfo] = {}
     is_silent: bool = False
     are_proxies_healthy: bool = True
+    has_gateways: bool = True  # somebody serves them
     settings: Settings = Settings()
     remembered: Remembered = Remembered()
     configured: tuple[str, ...] = ()  # the clusters that were asked to run something, in order
@@ -85,6 +87,19 @@ class ServiceWorld(Struct, frozen=True):
     def routed(self) -> str:
         found = self.world.find(Ref("v1", "Service", NAMESPACE, f"{NAME}-serve-svc"))
         return str(found["spec"]["selector"][labels.CLUSTER]) if found is not None else ""
+
+    @property
+    def weights(self) -> dict[str, int]:
+        """What the route gives to each cluster, in percent."""
+        found = self.world.find(Ref("gateway.networking.k8s.io/v1", "HTTPRoute", NAMESPACE, f"{NAME}-httproute"))
+        back_ends = found["spec"]["rules"][0]["backendRefs"] if found is not None else []
+        return {each["name"].removesuffix("-serve-svc"): each["weight"] for each in back_ends}
+
+    @property
+    def shares(self) -> tuple[int | None, ...]:
+        """As the references write it: capacity and traffic of the pending, then of the active cluster."""
+        slots = [self.status.get(f"{slot}ServiceStatus", {}) for slot in ("pending", "active")]
+        return tuple(slot.get(key) for slot in slots for key in ("targetCapacity", "trafficRoutedPercent"))
 
     def condition(self, type_: str) -> tuple[str, str]:
         found = [each for each in self.status.get("conditions", ()) if each["type"] == type_]
@@ -149,6 +164,18 @@ def begin(**spec: Any) -> ServiceWorld:
     return ServiceWorld(ImaginedWorld(now=NOW, age=0.0).hold(service_tree(**spec)))
 
 
+def begin_incremental(surge: int = 50, step: int = 25, interval: int = 4, **spec: Any) -> ServiceWorld:
+    options = {**SPLIT, "maxSurgePercent": surge, "stepSizePercent": step, "intervalSeconds": interval}
+    strategy = {"type": "NewClusterWithIncrementalUpgrade", "clusterUpgradeOptions": options}
+    config = {
+        "rayVersion": "2.52.0",
+        "enableInTreeAutoscaling": True,
+        "headGroupSpec": {"rayStartParams": {}, "template": pod_template("ray-head")},
+        "workerGroupSpecs": [group()],
+    }
+    return begin(upgradeStrategy=strategy, rayClusterConfig=config, **spec)
+
+
 def act(world: ServiceWorld) -> ServiceWorld:
     """One pass."""
     if world.service is None:
@@ -175,8 +202,8 @@ def _configure(world: ServiceWorld, effect: Effect) -> ServiceWorld:
     sent = Sent(effect.idempotency_key, world.world.now, effect.payload["deployedBefore"])
     return structs.replace(
         world,
-        serve={**world.serve, cluster: ServeInfo(running, world.world.now)},
-        remembered=Remembered({cluster: sent}),
+        serve={**world.serve, cluster: ServeInfo(running, world.world.now, config.get("target_capacity"))},
+        remembered=Remembered({**world.remembered.sent, cluster: sent}),
         configured=(*world.configured, cluster),
     )
 
@@ -203,9 +230,31 @@ def settle(world: ServiceWorld) -> ServiceWorld:
             _pod(name, labels.HEAD, "false"), _pod(name, labels.WORKER, "true"), _head_service(name)
         )
     gone = {f"{name}-{role}" for name in _all_names(world) - world.names("RayCluster") for role in ("head", "worker")}
+    gone |= {f"{name}-serve-svc" for name in _all_names(world) - world.names("RayCluster")}
     kept = {key: tree for key, tree in imagined.objects.items() if tree["metadata"]["name"] not in gone}
     settled = structs.replace(imagined, objects=kept).settle()
-    return _move_endpoints(world.with_world(settled))
+    return _move_endpoints(
+        accept_routing(world.with_world(settled)) if world.has_gateways else world.with_world(settled)
+    )
+
+
+def accept_routing(world: ServiceWorld) -> ServiceWorld:
+    """Somebody serves the Gateways, and has seen the routes as they are."""
+    imagined = world.world
+    for tree in (*world.of_kind("Gateway"), *world.of_kind("HTTPRoute")):
+        imagined = imagined.hold({**tree, "status": _accepted(tree)})
+    return world.with_world(imagined)
+
+
+def _accepted(tree: Tree) -> Tree:
+    is_gateway = tree["kind"] == "Gateway"
+    conditions = [
+        {"type": type_, "status": "True", "observedGeneration": tree["metadata"]["generation"]}
+        for type_ in ("Accepted", "Programmed" if is_gateway else "ResolvedRefs")
+    ]
+    if is_gateway:
+        return {"conditions": conditions}
+    return {"parents": [{"parentRef": parent, "conditions": conditions} for parent in tree["spec"]["parentRefs"]]}
 
 
 def _all_names(world: ServiceWorld) -> set[str]:
@@ -234,18 +283,25 @@ _DASHBOARD = {"name": "dashboard", "port": 8265}
 
 
 def _move_endpoints(world: ServiceWorld) -> ServiceWorld:
-    pods = [pod for pod in world.of_kind("Pod") if _is_endpoint(pod, world.routed)]
+    """Of every Service that selects for Serve."""
+    for service in world.of_kind("Service"):
+        selector = service["spec"].get("selector") or {}
+        if labels.SERVE in selector:
+            pods = [pod for pod in world.of_kind("Pod") if _is_endpoint(pod, selector[labels.CLUSTER])]
+            world = world.with_world(world.world.hold(_slice(service["metadata"]["name"], pods)))
+    return world
+
+
+def _slice(name: str, pods: list[Tree]) -> Tree:
     endpoints = [{"conditions": {"ready": True}, "targetRef": {"uid": pod["metadata"]["uid"]}} for pod in pods]
-    name = f"{NAME}-serve-svc"
     metadata = {"name": f"{name}-x", "namespace": NAMESPACE, "labels": {"kubernetes.io/service-name": name}}
-    tree = {"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "metadata": metadata, "endpoints": endpoints}
-    return world.with_world(world.world.hold(tree))
+    return {"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "metadata": metadata, "endpoints": endpoints}
 
 
-def _is_endpoint(pod: Tree, routed: str) -> bool:
+def _is_endpoint(pod: Tree, cluster: str) -> bool:
     own = pod["metadata"]["labels"]
     is_ready = any(each["type"] == "Ready" and each["status"] == "True" for each in pod["status"]["conditions"])
-    return bool(routed) and own[labels.CLUSTER] == routed and own[labels.SERVE] == "true" and is_ready
+    return bool(own[labels.CLUSTER] == cluster and own[labels.SERVE] == "true" and is_ready)
 
 
 def run(world: ServiceWorld, passes: int = 12) -> ServiceWorld:

@@ -11,7 +11,10 @@ SERVICE_HASH = "ray.io/hash-without-replicas-and-workers-to-delete"
 GROUP_COUNT = "ray.io/num-worker-groups"
 
 
-def build_cluster_of_service(service: RayService, tree: JsonObject, name: str, settings: Settings) -> JsonObject:
+def build_cluster_of_service(
+    service: RayService, tree: JsonObject, name: str, settings: Settings, *, grows: bool = False
+) -> JsonObject:
+    """``grows``: another cluster serves meanwhile, and the autoscaler makes this one larger step by step."""
     cluster = start_child_cluster(tree, name, "RayService", tree["spec"]["rayClusterConfig"])
     groups = service.spec.ray_cluster_config.worker_group_specs or []
     cluster["metadata"]["annotations"] |= {
@@ -19,4 +22,7 @@ def build_cluster_of_service(service: RayService, tree: JsonObject, name: str, s
         GROUP_COUNT: str(len(groups)),
         labels.OPERATOR_VERSION: settings.operator_version,
     }
+    if grows:
+        for group in cluster["spec"].get("workerGroupSpecs") or ():
+            group.pop("replicas", None)
     return cluster

@@ -45,7 +45,7 @@ def build_service_head_service(service: RayService, cluster: str, settings: Sett
 def build_service_serve_service(service: RayService, cluster: str) -> JsonObject | Impossible:
     """The user's own Service with our selector, labels and ports; without one, a plain one."""
     users: JsonObject = copy_tree(service.spec.serve_service or {})
-    found = _serving_ports(service)
+    found = list_serving_ports(service)
     if not found and not service.spec.serve_service:
         return Impossible(NO_SERVE_PORT)
     spec: JsonObject = users.get("spec") or {}
@@ -69,7 +69,7 @@ def _serve_metadata(service: RayService, users: JsonObject) -> JsonObject:
     }
 
 
-def _serving_ports(service: RayService) -> list[JsonObject]:
+def list_serving_ports(service: RayService) -> list[JsonObject]:
     ports = service_ports(ray_container(service.spec.ray_cluster_config.head_group_spec.template))
     return [{"name": name, "port": port} for name, port in sorted(ports.items()) if is_serving_port(name)]
 

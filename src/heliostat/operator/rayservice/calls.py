@@ -66,7 +66,7 @@ def understand(details: ServeDetails) -> ServeInfo:
     """As the planner takes it."""
     applications = {name or _UNNAMED: _understand(each) for name, each in details.applications.items()}
     times = [each.last_deployed_time_s or 0.0 for each in details.applications.values()]
-    return ServeInfo(applications, max(times, default=0.0))
+    return ServeInfo(applications, max(times, default=0.0), details.target_capacity)
 
 
 def _understand(application: Application) -> ApplicationInfo:

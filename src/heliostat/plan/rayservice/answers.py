@@ -24,10 +24,14 @@ class ApplicationInfo(Struct, frozen=True):
 
 
 class ServeInfo(Struct, frozen=True):
-    """The applications of one cluster, by name; ``deployed`` is when Serve last took a configuration, by its clock."""
+    """The applications of one cluster, by name; ``deployed`` is when Serve last took a configuration, by its clock.
+
+    ``capacity`` is Serve's ``target_capacity`` in percent; None: it was never told one, and has all.
+    """
 
     applications: dict[str, ApplicationInfo] = {}
     deployed: float = 0.0
+    capacity: float | None = None
 
 
 class AskServe(Struct, frozen=True):

@@ -7,13 +7,14 @@ whose questions all hold decides. A plan that decides so writes the new name dow
 from enum import StrEnum
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from heliostat.api.cluster_features import is_autoscaling
 from heliostat.api.kinds import RAY_CLUSTER_NAME
 from heliostat.api.markers import JsonObject
 from heliostat.api.rayservice import RayService
 from heliostat.api.settings import Settings
-from heliostat.api.validation.service import INCREMENTAL_GATE, INCREMENTAL_UPGRADE
+from heliostat.api.validation.service import INCREMENTAL_GATE, INCREMENTAL_UPGRADE, is_incremental_upgrade
 from heliostat.desired.rayservice.cluster import build_cluster_of_service
 from heliostat.kube.facts import Unknown
 from heliostat.kube.jsontree import diff_merge_patch
@@ -24,6 +25,7 @@ from heliostat.plan.rayservice.comparing import Fit, compare_spec, has_own_stamp
 from heliostat.plan.rayservice.observed import ObservedService
 from heliostat.plan.rayservice.reasons import Because
 from heliostat.plan.rayservice.reports import report_cluster_create, report_cluster_update
+from heliostat.plan.rayservice.status import ROLLBACK, is_true
 
 
 class Verdict(StrEnum):
@@ -45,11 +47,12 @@ class Sight(Struct, frozen=True, kw_only=True):
     pending: Fit | None = None
     is_stamp_foreign: bool = False  # of the active cluster: another operator version made it
     are_upgrades_on: bool = True
+    is_back: bool = False  # an incremental upgrade that goes back to the active cluster
 
 
 def decide_clusters(sight: Sight) -> Verdict:
     """KubeRay: rayservice.md §4.2 and §4.3, as one table; of two clusters the pending one is compared."""
-    if sight.is_pending_routed:
+    if sight.is_pending_routed or sight.is_back:
         return Verdict.STAY
     if not sight.has_active and not sight.has_pending:
         return Verdict.NEW
@@ -66,9 +69,10 @@ def look_at_clusters(observed: ObservedService, settings: Settings) -> Sight | U
     for found in (active, pending):
         if isinstance(found, Unknown):
             return found
+    is_incremental = is_incremental_upgrade(observed.service.spec, settings)
     wanted, routed = observed.service.spec.ray_cluster_config, observed.routed_cluster()
-    return Sight(
-        is_pending_routed=bool(routed) and routed == observed.pending_name,
+    sight = Sight(
+        is_pending_routed=not is_incremental and bool(routed) and routed == observed.pending_name,
         has_active=isinstance(active, dict),
         has_pending=bool(observed.pending_name),
         active=compare_spec(active, wanted, settings) if isinstance(active, dict) else None,
@@ -76,6 +80,14 @@ def look_at_clusters(observed: ObservedService, settings: Settings) -> Sight | U
         is_stamp_foreign=isinstance(active, dict) and not has_own_stamp(active, settings),
         are_upgrades_on=are_upgrades_on(observed.service, settings),
     )
+    return replace(sight, is_back=is_incremental and goes_back(sight, is_true(observed.status, ROLLBACK)))
+
+
+def goes_back(sight: Sight, is_under_way: bool) -> bool:
+    """rayservice.md §6.7: to the active cluster when the spec is its own again, or neither's (then on from there)."""
+    if not sight.has_active or not sight.has_pending:
+        return False
+    return sight.active is Fit.SAME or sight.pending is Fit.OTHER or (sight.pending is None and is_under_way)
 
 
 def are_upgrades_on(service: RayService, settings: Settings) -> bool:
@@ -88,13 +100,13 @@ def are_upgrades_on(service: RayService, settings: Settings) -> bool:
     return strategy.type == "NewCluster"
 
 
-def plan_clusters(observed: ObservedService, settings: Settings) -> Part:
+def plan_clusters(observed: ObservedService, settings: Settings, *, is_back: bool = False) -> Part:
     """Makes the pending cluster, or else brings both up to date where that needs no other one."""
     name, pending = observed.pending_name, observed.find_pending()
     if isinstance(pending, Unknown):
         return wait_for_knowledge(f"RayCluster {name}", pending)
     if name and pending is None:
-        return _make(observed, name, settings)
+        return NOTHING if is_back else _make(observed, name, settings)
     active = observed.find_active()
     if isinstance(active, Unknown):
         return wait_for_knowledge(f"RayCluster {observed.active_name}", active)
@@ -108,7 +120,8 @@ def _make(observed: ObservedService, name: str, settings: Settings) -> Part:
     taken = observed.find(RAY_CLUSTER_NAME, name)
     if isinstance(taken, dict):
         return name_taken(ref_of(taken), observed.owner_kind)
-    cluster = build_cluster_of_service(observed.service, observed.tree, name, settings)
+    grows = is_incremental_upgrade(observed.service.spec, settings) and isinstance(observed.find_active(), dict)
+    cluster = build_cluster_of_service(observed.service, observed.tree, name, settings, grows=grows)
     return Part(actions=(Create(cluster, Because.CLUSTER_NEEDED, report_cluster_create(ref_of(cluster))),))
 
 

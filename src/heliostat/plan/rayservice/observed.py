@@ -6,12 +6,19 @@
 from collections.abc import Iterable
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from heliostat.api.kinds import RAY_CLUSTER_NAME
 from heliostat.api.markers import JsonObject
 from heliostat.api.rayservice import RayService
+from heliostat.api.settings import Settings
+from heliostat.api.validation.service import is_incremental_upgrade
 from heliostat.desired import labels
-from heliostat.desired.rayservice.names import service_head_service_name, service_serve_service_name
+from heliostat.desired.rayservice.names import (
+    list_serve_services,
+    service_head_service_name,
+    service_serve_service_name,
+)
 from heliostat.kube.facts import Fact, Unknown
 from heliostat.kube.lookups import (
     ENDPOINT_SLICE,
@@ -30,6 +37,7 @@ from heliostat.plan.rayservice.answers import ServeInfo
 from heliostat.plan.rayservice.endpoints import SERVICE_OF_SLICE, count_ready
 
 ACTIVE, PENDING = "activeServiceStatus", "pendingServiceStatus"
+DEFAULT_SETTINGS = Settings()
 NOT_ASKED = Unknown("Serve has not been asked")
 
 
@@ -102,6 +110,11 @@ class ObservedService(Struct, frozen=True, kw_only=True):
     def find_serve_service(self) -> Found:
         return self.find(SERVICE, service_serve_service_name(self.service))
 
+    def list_serve_services(self, settings: Settings) -> tuple[str, ...]:
+        """The Services whose endpoints are counted."""
+        is_incremental = is_incremental_upgrade(self.service.spec, settings)
+        return list_serve_services(self.service, (self.active_name, self.pending_name), is_incremental=is_incremental)
+
     def routed_cluster(self) -> str:
         """The cluster that the serve Service sends requests to; empty when there is none, or none is known."""
         found = self.find_serve_service()
@@ -123,6 +136,7 @@ def observe_service(
     objects: Iterable[JsonObject],
     serve: dict[str, Fact[ServeInfo] | Unknown] | None = None,
     proxies: dict[str, Fact[bool] | Unknown] | None = None,
+    settings: Settings = DEFAULT_SETTINGS,
 ) -> ObservedService:
     """The view that a complete list of objects gives: what is not in the list is not there."""
     service = read_typed(tree, RayService)
@@ -137,14 +151,14 @@ def observe_service(
         elif kind in kinds:
             kinds[kind].append(each)
     listed = ListedObjects({kind: tuple(found) for kind, found in kinds.items()})
-    name = service_serve_service_name(service)
-    slices = [each for each in kinds[ENDPOINT_SLICE] if label_of(each, SERVICE_OF_SLICE) == name]
-    return ObservedService(
+    observed = ObservedService(
         service=service,
         tree=tree,
         objects=listed,
         pods={cluster: tuple(found) for cluster, found in pods.items()},
-        endpoints=count_ready(each.get("endpoints") or () for each in slices),
         serve=serve or {},
         proxies=proxies or {},
     )
+    names = observed.list_serve_services(settings)
+    slices = [each for each in kinds[ENDPOINT_SLICE] if label_of(each, SERVICE_OF_SLICE) in names]
+    return replace(observed, endpoints=count_ready(each.get("endpoints") or () for each in slices))

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from heliostat.api.settings import Settings
+from heliostat.api.validation.service import is_incremental_upgrade
 from heliostat.plan.rayservice.answers import AskProxy, AskServe
 from heliostat.plan.rayservice.head_label import find_proxy_question
 from heliostat.plan.rayservice.observed import ObservedService
@@ -20,11 +21,13 @@ def list_questions(observed: ObservedService, settings: Settings) -> tuple[AskSe
 
 
 def _ask_serve(observed: ObservedService, settings: Settings) -> Iterator[AskServe]:
-    """Of the pending cluster while there is one, else of the active one."""
-    cluster = observed.find_pending() if observed.pending_name else observed.find_active()
-    question = find_question(observed, cluster, settings) if isinstance(cluster, dict) else None
-    if question is not None:
-        yield question
+    """Of the pending cluster while there is one, else of the active one; of both where they share the requests."""
+    is_shared = is_incremental_upgrade(observed.service.spec, settings)
+    asked = [observed.find_pending()] if observed.pending_name else [observed.find_active()]
+    for cluster in [observed.find_active(), observed.find_pending()] if is_shared else asked:
+        question = find_question(observed, cluster, settings) if isinstance(cluster, dict) else None
+        if question is not None:
+            yield question
 
 
 def _ask_proxies(observed: ObservedService) -> Iterator[AskProxy]:

@@ -19,6 +19,9 @@ class Because(WhyWritten):
     PROXY_CHANGED = "ProxyChanged", "the head's Serve proxy takes requests now, or no longer does"
     READY = "Ready", "the cluster's applications run, and requests can go there"
     MISSING = "Missing", "it is not there yet"
+    GATEWAY_DIFFERS = "GatewayDiffers", "the Gateway is not as clusterUpgradeOptions asks for"
+    WEIGHTS_MOVE = "WeightsMove", "requests are split in another way between the clusters now"
+    CAPACITY_MOVES = "CapacityMoves", "an upgrade gives this cluster another share of the capacity"
     MOVED = "Moved", "requests go to another cluster now"
     STATUS_CHANGED = "StatusChanged", "what is there differs from what the status says"
 
@@ -62,15 +65,33 @@ class Hold(WhyWaiting):
             severity=Severity.HARMLESS,
         ),
     )
-    INCREMENTAL = (
-        "NotIncremental",
+    NO_GATEWAY_API = (
+        "NoGatewayApi",
         Waiting(
-            meaning="upgrades go to a new cluster as a whole: incremental ones are not there yet",
-            fix="use the upgrade type NewCluster, which is what happens",
+            meaning="the Gateway API cannot be read, so an incremental upgrade has nothing to split requests with",
+            fix="install the Gateway API (v1) and one of its implementations, or use the upgrade type NewCluster",
             mended_by=PEOPLE,
-            severity=Severity.HARMLESS,
         ),
     )
+    GATEWAY = (
+        "GatewayNotReady",
+        Waiting(
+            meaning="nobody carries out the Gateway of an incremental upgrade yet",
+            fix="set spec.upgradeStrategy.clusterUpgradeOptions.gatewayClassName to a GatewayClass that this"
+            " Kubernetes has: kubectl get gatewayclass",
+        ),
+    )
+    ROUTE = "RouteNotReady", Waiting(meaning="who serves the Gateway has not taken up the HTTPRoute as it is now")
+    STEP = "UpgradeStep", Waiting(meaning="an incremental upgrade waits for its next step")
+    NEVER_MOVES = (
+        "NeverMoves",
+        Waiting(
+            meaning="with a surge or a step of 0 percent an incremental upgrade never makes progress",
+            fix="raise maxSurgePercent and stepSizePercent in spec.upgradeStrategy.clusterUpgradeOptions",
+            mended_by=PEOPLE,
+        ),
+    )
+    ROLLBACK = "Rollback", Waiting(meaning="requests go back to the cluster that served before the upgrade")
     UNUSED = "UnusedCluster", Waiting(meaning="a cluster that served before goes later", severity=Severity.HARMLESS)
     LEAVING = "Leaving", Waiting(meaning="what it had is on its way out")
     SUSPENDED = (

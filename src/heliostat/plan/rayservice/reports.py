@@ -46,6 +46,40 @@ def report_service_delete(ref: Ref, during: str) -> Report:
     return _report("Delete", "Service", f"Deleted {what}", f"Failed to delete {what}")
 
 
+def report_gateway(verb: str, ref: Ref) -> Report:
+    return _report_routing(verb, "Gateway", place_of_ref(ref))
+
+
+def report_route(verb: str, ref: Ref) -> Report:
+    return _report_routing(verb, "HTTPRoute", place_of_ref(ref))
+
+
+def _report_routing(verb: str, what: str, place: str) -> Report:
+    """``verb`` is Create, Update, or Delete during suspend."""
+    if verb == "Create":
+        of = f"{what} for RayService {place}"
+        return _report(verb, what, f"Created {of}", f"Failed to create {of}")
+    of = f"the {what} {place}" + (" during suspend" if verb == "Delete" else "")
+    return _report(verb, what, f"{verb}d {of}", f"Failed to {verb.lower()} {of}")
+
+
+def report_capacity(place: str) -> Report:
+    """KubeRay's words, the doubled one included."""
+    what = "target_capacity of serve applications to"
+    return Report(
+        success=Event(NORMAL, "UpdatedServeTargetCapacity", "Update", f"Updated {what} to the RayCluster {place}"),
+        failure=Event(
+            WARNING, "FailedToUpdateTargetCapacity", "Update", f"Failed to update {what} the RayCluster {place}"
+        ),
+        separator=COLON,
+    )
+
+
+ROLLBACK_IMPOSSIBLE = Event(
+    WARNING, "RollbackImpossible", "Reconcile", "Active cluster not found, rollback cannot be initiated"
+)
+
+
 def report_head_label(place: str, value: str) -> Report:
     what = f'the serve label to "{value}" for the Head Pod {place}'
     return _report("Update", "HeadPodServeLabel", f"Updated {what}", f"Failed to update {what}")

@@ -52,6 +52,14 @@ def plan_services(draft: Draft, observed: ObservedService, target: str, settings
     draft.add("head-service", _ensure(observed, build_service_head_service(observed.service, target, settings), target))
 
 
+def follow_services(draft: Draft, observed: ObservedService, target: str, settings: Settings) -> None:
+    """Of an incremental upgrade: the head Service; a serve Service of before is kept only where there is one."""
+    if isinstance(observed.find_serve_service(), dict):
+        plan_services(draft, observed, target, settings)
+        return
+    draft.add("head-service", _ensure(observed, build_service_head_service(observed.service, target, settings), target))
+
+
 def _ensure(observed: ObservedService, wanted: JsonObject | Impossible, target: str) -> Part:
     if isinstance(wanted, Impossible):
         return wait_for(CommonHold.IMPOSSIBLE, wanted.message, "the spec is changed")

@@ -27,13 +27,16 @@ from heliostat.kube.plan import Effect
 from heliostat.kube.pods import is_ready
 from heliostat.plan.draft import NOTHING, Part, wait_beside
 from heliostat.plan.rayservice.answers import RUNNING, AskServe, ServeInfo, applications_key
-from heliostat.plan.rayservice.observed import ObservedService, Remembered, Sent
+from heliostat.plan.rayservice.look import Look
+from heliostat.plan.rayservice.observed import ObservedService, Sent
 from heliostat.plan.rayservice.reasons import Because, Hold
-from heliostat.plan.rayservice.reports import applications_impossible, report_applications
+from heliostat.plan.rayservice.reports import applications_impossible, report_applications, report_capacity
 from heliostat.plan.rayservice.same_config import is_same_application
 
 CONFIGURE = "serve-configure"
 CONFIGURE_SECONDS = 10.0
+TARGET_CAPACITY = "target_capacity"
+BROKEN = frozenset({"UNHEALTHY", "DEPLOY_FAILED"})
 SEND_AGAIN_AFTER = 30.0  # seconds, when Serve took a configuration and still reports another one
 
 
@@ -46,6 +49,20 @@ class Health(StrEnum):
     READY = "all applications run as the spec asks for"
 
 
+class Order(Struct, frozen=True):
+    """What a cluster is to run beside ``spec.serveConfigV2``.
+
+    ``capacity`` is its share in percent during an incremental upgrade; None: as the configuration says. With
+    ``keeps_config`` it goes on with what it runs: only its capacity changes.
+    """
+
+    capacity: int | None = None
+    keeps_config: bool = False
+
+
+PLAIN = Order()
+
+
 class ServeSight(Struct, frozen=True):
     """``applications`` is None while it is not known what Serve runs: then what the status shows stays."""
 
@@ -53,9 +70,20 @@ class ServeSight(Struct, frozen=True):
     part: Part = NOTHING
     applications: JsonObject | None = None
 
+    @classmethod
+    def nothing(cls) -> "ServeSight":
+        """Of a cluster that is not there, or not asked."""
+        return cls(Health.STARTING, NOTHING, {})
+
     @property
     def is_ready(self) -> bool:
         return self.health is Health.READY
+
+    @property
+    def is_broken(self) -> bool:
+        """It does not serve, and waiting alone will not mend it."""
+        states = {each.get("status") for each in (self.applications or {}).values()}
+        return self.health is Health.STARTING or not states.isdisjoint(BROKEN)
 
 
 def find_question(observed: ObservedService, cluster: JsonObject, settings: Settings) -> AskServe | None:
@@ -75,10 +103,8 @@ def is_head_ready(observed: ObservedService, cluster: JsonObject, settings: Sett
     return head is not None and is_ready(head)
 
 
-def plan_serve(
-    observed: ObservedService, cluster: JsonObject, settings: Settings, remembered: Remembered, now: float
-) -> ServeSight:
-    name = cluster["metadata"]["name"]
+def plan_serve(look: Look, cluster: JsonObject, order: Order = PLAIN) -> ServeSight:
+    observed, settings, name = look.observed, look.settings, cluster["metadata"]["name"]
     if not is_head_ready(observed, cluster, settings):
         wait = wait_beside(Hold.CLUSTER_STARTS, f"RayCluster {name}", "its head is ready")
         return ServeSight(Health.STARTING, wait, {})
@@ -90,22 +116,20 @@ def plan_serve(
     if isinstance(answer, Unknown):
         wait = wait_beside(Hold.SERVE_SILENT, f"RayCluster {name}: {answer.why}", "it answers")
         return ServeSight(Health.UNKNOWN, wait)
-    return _compare(observed, question, answer, remembered, now)
+    return _compare(look, question, answer, order)
 
 
-def _compare(
-    observed: ObservedService, question: AskServe, answer: Fact[ServeInfo], remembered: Remembered, now: float
-) -> ServeSight:
-    told, shown = answer.value, describe_applications(answer.value)
-    config, place = read_serve_config(observed.service), f"{observed.service.metadata.namespace}/{question.cluster}"
+def _compare(look: Look, question: AskServe, answer: Fact[ServeInfo], order: Order) -> ServeSight:
+    observed, told, shown = look.observed, answer.value, describe_applications(answer.value)
+    config, place = _choose_config(observed, told, order), f"{observed.service.metadata.namespace}/{question.cluster}"
     if isinstance(config, Impossible):
         wait = wait_beside(Hold.CONFIG_IMPOSSIBLE, config.message, "it is corrected")
         told_why = (applications_impossible(place, config.message),)
         return ServeSight(Health.DEPLOYING, Part(waits=wait.waits, events=told_why), shown)
-    if not is_current(told, config):
-        held = _hold_back(remembered.sent.get(question.cluster), told, config, now)
+    if config is not None and not is_current(told, config):
+        held = _hold_back(look.remembered.sent.get(question.cluster), told, config, look.now)
         if held is None:
-            part = Part(actions=(_configure(observed, question, config, told.deployed),))
+            part = Part(actions=(_configure(observed, question, config, told),))
             return ServeSight(Health.DEPLOYING, part, shown)
         if held > 0:
             wait = wait_beside(
@@ -116,6 +140,20 @@ def _compare(
         return ServeSight(Health.READY, NOTHING, shown)
     states = ", ".join(f"{name} {each.status}" for name, each in sorted(told.applications.items())) or "no application"
     return ServeSight(Health.DEPLOYING, wait_beside(Hold.DEPLOYING, states, "all applications are RUNNING"), shown)
+
+
+def _choose_config(observed: ObservedService, told: ServeInfo, order: Order) -> JsonObject | Impossible | None:
+    """What a cluster that keeps its configuration runs is in Serve's report; None: the report does not say enough."""
+    config = read_serve_config(observed.service)
+    is_other = isinstance(config, Impossible) or not has_applications(told, config)
+    if order.keeps_config and told.applications and is_other:
+        configs = [each.config for each in told.applications.values()]
+        if None in configs:
+            return None
+        config = {"applications": configs}
+    if isinstance(config, Impossible) or order.capacity is None:
+        return config
+    return {**config, TARGET_CAPACITY: order.capacity}
 
 
 def _hold_back(sent: Sent | None, told: ServeInfo, config: JsonObject, now: float) -> float | None:
@@ -132,7 +170,16 @@ def _hold_back(sent: Sent | None, told: ServeInfo, config: JsonObject, now: floa
 
 
 def is_current(told: ServeInfo, config: JsonObject) -> bool:
-    """Whether Serve reports what the spec asks for."""
+    """Whether Serve reports what is asked for."""
+    return has_applications(told, config) and _percent(told.capacity) == _percent(config.get(TARGET_CAPACITY))
+
+
+def _percent(capacity: Any) -> float:
+    """Without a word about it there is all of it."""
+    return float(capacity) if isinstance(capacity, int | float) else 100.0
+
+
+def has_applications(told: ServeInfo, config: JsonObject) -> bool:
     wanted = list_applications(config)
     if told.applications.keys() != wanted.keys():
         return False
@@ -158,19 +205,21 @@ def _tidy(**fields: Any) -> JsonObject:
     return {key: value for key, value in fields.items() if value}
 
 
-def _configure(observed: ObservedService, question: AskServe, config: JsonObject, deployed: float) -> Effect:
+def _configure(observed: ObservedService, question: AskServe, config: JsonObject, told: ServeInfo) -> Effect:
     metadata = observed.service.metadata
-    key = applications_key(metadata.uid, question.cluster)
+    key, place = applications_key(metadata.uid, question.cluster), f"{metadata.namespace}/{question.cluster}"
     where = {
         "namespace": metadata.namespace,
         "cluster": question.cluster,
         "address": question.address,
         "secret": question.secret,
         "config": config,
-        "deployedBefore": deployed,
+        "deployedBefore": told.deployed,
     }
+    is_known = has_applications(told, config)  # then it is its capacity alone that changes
+    because = Because.CAPACITY_MOVES if is_known else Because.CONFIG_DIFFERS
+    report = report_capacity(place) if is_known else report_applications(place)
     return Effect(
-        CONFIGURE, where, digest_config(config), Because.CONFIG_DIFFERS,
-        report_applications(f"{metadata.namespace}/{question.cluster}"),
+        CONFIGURE, where, digest_config(config), because, report,
         decided_on=(key,), touches=(key,), seconds=CONFIGURE_SECONDS,
     )  # fmt: skip

@@ -11,7 +11,15 @@ from msgspec import Struct
 from heliostat.api.go_duration import DurationError, parse_go_duration
 from heliostat.api.markers import JsonObject
 from heliostat.api.validation.service import INITIALIZING_TIMEOUT_ANNOTATION
-from heliostat.kube.conditions import FALSE, TRUE, UNKNOWN, build_condition, get_condition, set_condition
+from heliostat.kube.conditions import (
+    FALSE,
+    TRUE,
+    UNKNOWN,
+    build_condition,
+    get_condition,
+    remove_condition,
+    set_condition,
+)
 from heliostat.kube.facts import Unknown
 from heliostat.kube.plan import Ref, WriteStatus
 from heliostat.kube.timestamps import format_timestamp, moment_of
@@ -20,6 +28,8 @@ from heliostat.plan.rayservice.reasons import Because
 
 READY, UPGRADE, ROLLBACK = "Ready", "UpgradeInProgress", "RollbackInProgress"
 SUSPENDING, SUSPENDED = "Suspending", "Suspended"
+CAPACITY, TRAFFIC, MOVED = "targetCapacity", "trafficRoutedPercent", "lastTrafficMigratedTime"
+SPEC_CHANGED = "DesiredClusterSpecChanged"
 INITIALIZING, TIMED_OUT, NO_ACTIVE = "Initializing", "InitializingTimeout", "NoActiveCluster"
 _BEGINS = "RayService is initializing"
 
@@ -35,14 +45,19 @@ class Shown(Struct, frozen=True, kw_only=True):
     pending: JsonObject
     endpoints: int | None  # None: not known, the number stays
     introduces: tuple[str, ...] = ()
+    rollback: str = ""  # why requests go back to the active cluster; empty: they do not
 
 
-def describe_slot(name: str, cluster: JsonObject | None, applications: JsonObject) -> JsonObject:
+def describe_slot(
+    name: str, cluster: JsonObject | None, applications: JsonObject, share: JsonObject | None = None
+) -> JsonObject:
+    """``share`` is what an incremental upgrade says about it: capacity, traffic, and when that last changed."""
     if not name:
         return EMPTY_SLOT
     slot: JsonObject = {
         "rayClusterName": name,
         "rayClusterStatus": EMPTY_CLUSTER | ((cluster or {}).get("status") or {}),
+        **(share or {}),
     }
     return {"applicationStatuses": applications, **slot} if applications else slot
 
@@ -62,7 +77,16 @@ def build_status(observed: ObservedService, shown: Shown, now: float) -> JsonObj
             status = put_condition(status, type_, FALSE, INITIALIZING, _BEGINS, now)
     status = _judge_ready(status, now)
     status = _judge_upgrade(status, now)
-    return tidy(status)
+    return tidy(_judge_rollback(status, shown.rollback, now))
+
+
+def _judge_rollback(status: JsonObject, why: str, now: float) -> JsonObject:
+    """rayservice.md §6.7: it is there while requests go back; after a suspension it stays, as False."""
+    if why and not is_true(status, ROLLBACK):
+        return put_condition(status, ROLLBACK, TRUE, SPEC_CHANGED, why, now)
+    if not why and is_true(status, ROLLBACK):
+        return {**status, "conditions": remove_condition(status["conditions"], ROLLBACK)}
+    return status
 
 
 def put_condition(status: JsonObject, type_: str, value: str, reason: str, message: str, now: float) -> JsonObject:
@@ -151,7 +175,7 @@ def is_worth_writing(old: JsonObject, new: JsonObject) -> bool:
 
 def _essence(slot: Any) -> Any:
     slot = slot or {}
-    return slot.get("rayClusterName"), slot.get("applicationStatuses")
+    return [slot.get(key) for key in ("rayClusterName", "applicationStatuses", CAPACITY, TRAFFIC, MOVED)]
 
 
 def write_status(

@@ -8,13 +8,14 @@ from enum import StrEnum
 from heliostat.api.markers import JsonObject
 from heliostat.kube.conditions import FALSE, TRUE, remove_condition
 from heliostat.kube.facts import Unknown
-from heliostat.kube.lookups import SERVICE
+from heliostat.kube.lookups import GATEWAY, HTTP_ROUTE, SERVICE
 from heliostat.kube.plan import Delete, ref_of
 from heliostat.plan.draft import Draft, Part, join, wait_beside
 from heliostat.plan.ensure import wait_for_knowledge
+from heliostat.plan.rayservice.look import Look
 from heliostat.plan.rayservice.observed import ACTIVE, PENDING, ObservedService
 from heliostat.plan.rayservice.reasons import Because, Hold
-from heliostat.plan.rayservice.reports import report_service_delete
+from heliostat.plan.rayservice.reports import report_gateway, report_route, report_service_delete
 from heliostat.plan.rayservice.status import (
     EMPTY_SLOT,
     INITIALIZING,
@@ -30,6 +31,7 @@ from heliostat.plan.rayservice.status import (
 from heliostat.plan.rayservice.unused import are_clusters_gone, delete_clusters
 
 DURING = " during suspend"
+_REPORTS = {"Gateway": report_gateway, "HTTPRoute": report_route}
 _RESUMING = "RayService is initializing after resuming from suspend."
 
 
@@ -42,17 +44,19 @@ class Phase(StrEnum):
     RESUMES = "it is no longer to be suspended"
 
 
-def decide_phase(observed: ObservedService) -> Phase:
+def decide_phase(look: Look) -> Phase:
+    observed = look.observed
     status, is_wanted = observed.status, observed.service.spec.suspend is True
     if is_true(status, SUSPENDING):
-        return Phase.OVER if _is_all_gone(observed) else Phase.GOES_ON
+        return Phase.OVER if _is_all_gone(look) else Phase.GOES_ON
     if is_true(status, SUSPENDED):
         return Phase.STAYS if is_wanted else Phase.RESUMES
     return Phase.BEGINS if is_wanted else Phase.RUNS
 
 
-def plan_suspend(draft: Draft, observed: ObservedService, phase: Phase, now: float) -> JsonObject:
+def plan_suspend(draft: Draft, look: Look, phase: Phase) -> JsonObject:
     """The status as it should read; what is deleted goes into the draft."""
+    observed, now = look.observed, look.now
     if phase is Phase.BEGINS:
         return _begin(observed, now)
     if phase is Phase.STAYS:
@@ -61,7 +65,7 @@ def plan_suspend(draft: Draft, observed: ObservedService, phase: Phase, now: flo
     if phase is Phase.OVER:
         return _finish(observed.status, now)
     draft.add("clusters", delete_clusters(observed, Because.SUSPENDED, DURING))
-    draft.add("services", _delete_services(observed))
+    draft.add("services", _delete_routing(look))
     text = "Waiting for all Kubernetes resources owned by this RayService to be deleted."
     return tidy(put_condition(observed.status, SUSPENDING, TRUE, "SuspendInProgress", text, now))
 
@@ -104,20 +108,30 @@ def resume(observed: ObservedService, now: float) -> JsonObject:
     return tidy(status)
 
 
-def _delete_services(observed: ObservedService) -> Part:
-    owned = observed.list_owned(SERVICE)
-    if isinstance(owned, Unknown):
-        return wait_for_knowledge("the Services of this RayService", owned)
-    return join(_delete_service(tree) for tree in owned)
+def _delete_routing(look: Look) -> Part:
+    return join(
+        wait_for_knowledge("what this RayService owns", owned) if isinstance(owned, Unknown) else _delete(owned)
+        for owned in _list_owned(look)
+    )
 
 
-def _delete_service(tree: JsonObject) -> Part:
+def _list_owned(look: Look) -> list[tuple[JsonObject, ...] | Unknown]:
+    """Services; and with an upgrade in steps what splits the requests."""
+    kinds = (SERVICE, GATEWAY, HTTP_ROUTE) if look.is_incremental else (SERVICE,)
+    return [look.observed.list_owned(kind) for kind in kinds]
+
+
+def _delete(owned: tuple[JsonObject, ...]) -> Part:
+    return join(_delete_one(tree) for tree in owned)
+
+
+def _delete_one(tree: JsonObject) -> Part:
     ref, metadata = ref_of(tree), tree["metadata"]
     if metadata.get("deletionTimestamp"):
         return wait_beside(Hold.LEAVING, f"{ref} is being deleted", "it is gone")
-    report = report_service_delete(ref, DURING)
+    report = report_service_delete(ref, DURING) if ref.kind == "Service" else _REPORTS[ref.kind]("Delete", ref)
     return Part(actions=(Delete(ref, metadata["uid"], Because.SUSPENDED, report=report),))
 
 
-def _is_all_gone(observed: ObservedService) -> bool:
-    return are_clusters_gone(observed) and observed.list_owned(SERVICE) == ()
+def _is_all_gone(look: Look) -> bool:
+    return are_clusters_gone(look.observed) and all(owned == () for owned in _list_owned(look))

@@ -11,6 +11,8 @@ from heliostat.kube.plan import Delete, Patch, ref_of
 from heliostat.kube.timestamps import format_timestamp, moment_of
 from heliostat.plan.draft import Part, join, wait_beside
 from heliostat.plan.ensure import wait_for_knowledge
+from heliostat.plan.rayservice.gateway import find_route, read_weights
+from heliostat.plan.rayservice.look import Look
 from heliostat.plan.rayservice.observed import ObservedService
 from heliostat.plan.rayservice.reasons import Because, Hold
 from heliostat.plan.rayservice.reports import report_cluster_delete
@@ -19,17 +21,28 @@ UNUSED_SINCE = "heliostat.dev/unused-since"
 DEFAULT_DELAY = 60
 
 
-def plan_unused(observed: ObservedService, now: float) -> Part:
+def plan_unused(look: Look) -> Part:
+    observed = look.observed
     owned = observed.list_owned(RAY_CLUSTER_NAME)
     if isinstance(owned, Unknown):
         return wait_for_knowledge("the RayClusters of this RayService", owned)
     named = {observed.active_name, observed.pending_name} - {""}
+    unused = [cluster for cluster in owned if cluster["metadata"]["name"] not in named]
+    routed = _find_routed(look, [cluster["metadata"]["name"] for cluster in unused]) if named and unused else set()
     return join(
-        _plan_one(observed, cluster, now, is_routed=bool(named) and cluster["metadata"]["name"] == routed)
-        for routed in (observed.routed_cluster(),)
-        for cluster in owned
-        if cluster["metadata"]["name"] not in named
+        _plan_one(observed, cluster, look.now, is_routed=cluster["metadata"]["name"] in routed) for cluster in unused
     )
+
+
+def _find_routed(look: Look, clusters: list[str]) -> set[str]:
+    """Those that requests may still go to, also when it is only not known that they do not."""
+    routed = {look.observed.routed_cluster()}
+    if not look.is_incremental:
+        return routed
+    route = find_route(look.observed)
+    if isinstance(route, Unknown):
+        return {*routed, *clusters}
+    return routed if route is None else {*routed, *read_weights(route, clusters)}
 
 
 def _plan_one(observed: ObservedService, cluster: JsonObject, now: float, *, is_routed: bool) -> Part:

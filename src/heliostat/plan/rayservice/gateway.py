@@ -1,0 +1,192 @@
+"""The Gateway and the HTTPRoute of an incremental upgrade: made, kept as they should be, and read (rayservice.md §6.2).
+
+The route alone says where requests go. What others may fill in or add (defaults, listeners' details, annotations) is
+left alone; what decides about requests is put right. A Gateway counts once somebody has taken it on and programmed it.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from heliostat.api.markers import JsonObject
+from heliostat.desired.rayservice.gateway import build_cluster_serve_service, build_gateway, build_route
+from heliostat.desired.rayservice.names import cluster_serve_service_name, gateway_name, route_name
+from heliostat.desired.slots import Impossible
+from heliostat.kube.conditions import get_condition, is_condition_true
+from heliostat.kube.facts import Unknown
+from heliostat.kube.lookups import GATEWAY, HTTP_ROUTE, SERVICE, Found, KindName
+from heliostat.kube.owners import is_controlled_by
+from heliostat.kube.plan import Create, Patch, ref_of
+from heliostat.plan.because import Hold as CommonHold
+from heliostat.plan.draft import NOTHING, Part, wait_beside, wait_for
+from heliostat.plan.ensure import name_taken, wait_for_knowledge
+from heliostat.plan.rayservice.observed import ObservedService
+from heliostat.plan.rayservice.reasons import Because, Hold
+from heliostat.plan.rayservice.reports import report_gateway, report_route
+
+_CLASS_FIELD = "spec.upgradeStrategy.clusterUpgradeOptions.gatewayClassName"
+
+
+def find_gateway(observed: ObservedService) -> Found:
+    return observed.find(GATEWAY, gateway_name(observed.service.metadata.name))
+
+
+def find_route(observed: ObservedService) -> Found:
+    """None also for one that is not ours."""
+    found = observed.find(HTTP_ROUTE, route_name(observed.service.metadata.name))
+    return found if not isinstance(found, dict) or observed.owns(found) else None
+
+
+def read_weights(route: JsonObject, clusters: Sequence[str]) -> dict[str, int]:
+    """What the route gives to each of these clusters; one that it does not name is not in the answer."""
+    named = {
+        str(back_end.get("name")): _weight(back_end)
+        for rule in route["spec"].get("rules") or ()
+        for back_end in rule.get("backendRefs") or ()
+    }
+    return {cluster: named[name] for cluster in clusters if (name := cluster_serve_service_name(cluster)) in named}
+
+
+def is_gateway_ready(gateway: Found) -> bool:
+    if not isinstance(gateway, dict):
+        return False
+    conditions = (gateway.get("status") or {}).get("conditions")
+    return all(is_condition_true(conditions, type_) for type_ in ("Accepted", "Programmed"))
+
+
+def is_route_ready(route: Found, gateway: str) -> bool:
+    return bool(_taken_by(route, gateway))
+
+
+def is_route_taken_up(route: Found, gateway: str) -> bool:
+    """Whether who serves the Gateway has seen the route as it is now; who does not tell is believed."""
+    if not isinstance(route, dict):
+        return False
+    generation = int(route["metadata"].get("generation") or 0)
+    seen = [(get_condition(each, "Accepted") or {}).get("observedGeneration") for each in _taken_by(route, gateway)]
+    return any(not number or int(number) >= generation for number in seen)
+
+
+def _taken_by(route: Found, gateway: str) -> list[list[JsonObject]]:
+    """The conditions of each who has taken the route on for this Gateway."""
+    if not isinstance(route, dict):
+        return []
+    namespace = route["metadata"].get("namespace")
+    found = []
+    for parent in (route.get("status") or {}).get("parents") or ():
+        ref, conditions = parent.get("parentRef") or {}, parent.get("conditions") or []
+        is_here = ref.get("name") == gateway and ref.get("namespace") in (None, "", namespace)
+        if is_here and all(is_condition_true(conditions, type_) for type_ in ("Accepted", "ResolvedRefs")):
+            found.append(conditions)
+    return found
+
+
+def plan_gateway(observed: ObservedService) -> Part:
+    wanted = build_gateway(observed.service)
+    part = _ensure(observed, GATEWAY, wanted)
+    if part.waits or part.actions or is_gateway_ready(find_gateway(observed)):
+        return part
+    return wait_beside(Hold.GATEWAY, _tell_gateway(observed, wanted), "it is accepted and programmed")
+
+
+def _tell_gateway(observed: ObservedService, wanted: JsonObject) -> str:
+    gateway, class_name = find_gateway(observed), wanted["spec"]["gatewayClassName"]
+    conditions = (gateway.get("status") or {}).get("conditions") if isinstance(gateway, dict) else None
+    said = [
+        f"{type_} is {condition.get('status')}: {condition.get('message') or condition.get('reason')}"
+        for type_ in ("Accepted", "Programmed")
+        if (condition := get_condition(conditions, type_)) is not None and condition.get("status") != "True"
+    ]
+    told = "; ".join(said) or "nobody has taken it on"
+    return f"Gateway {wanted['metadata']['name']}: {told} ({_CLASS_FIELD} is {class_name})"
+
+
+def plan_route(observed: ObservedService, weights: Sequence[tuple[str, int]]) -> Part:
+    """Only what can be resolved is put on the route: a cluster whose Service is not there would answer with errors."""
+    missing = [cluster for cluster, _ in weights if not has_serve_service(observed, cluster)]
+    there = [(cluster, weight) for cluster, weight in weights if cluster not in missing]
+    if not any(weight for _, weight in there):
+        return NOTHING
+    return _ensure(observed, HTTP_ROUTE, build_route(observed.service, there))
+
+
+def has_serve_service(observed: ObservedService, cluster: str) -> bool:
+    return isinstance(observed.find(SERVICE, cluster_serve_service_name(cluster)), dict)
+
+
+def plan_cluster_service(observed: ObservedService, cluster: JsonObject) -> Part:
+    """Made once, and never changed (rayservice.md §6.2)."""
+    name, uid = cluster["metadata"]["name"], cluster["metadata"]["uid"]
+    wanted = build_cluster_serve_service(observed.service, name, uid)
+    if isinstance(wanted, Impossible):
+        return wait_for(CommonHold.IMPOSSIBLE, wanted.message, "the spec is changed")
+    if cluster["metadata"].get("deletionTimestamp"):
+        return NOTHING
+    found = observed.find(SERVICE, wanted["metadata"]["name"])
+    if isinstance(found, Unknown):
+        return wait_for_knowledge(str(ref_of(wanted)), found)
+    if found is None:
+        return Part(actions=(Create(wanted, Because.MISSING),))
+    return NOTHING if is_controlled_by(found, uid) else name_taken(ref_of(wanted), "RayCluster")
+
+
+def _ensure(observed: ObservedService, kind: KindName, wanted: JsonObject) -> Part:
+    ref, report = ref_of(wanted), report_gateway if kind == GATEWAY else report_route
+    found = observed.find(kind, ref.name)
+    if isinstance(found, Unknown):
+        return wait_beside(Hold.NO_GATEWAY_API, f"{ref}: {found.why}", "the Gateway API is served, and can be read")
+    if found is None:
+        return Part(actions=(Create(wanted, Because.MISSING, report("Create", ref)),))
+    if not observed.owns(found):
+        return name_taken(ref, observed.owner_kind)
+    metadata = found["metadata"]
+    is_same = is_same_gateway if kind == GATEWAY else is_same_route
+    if metadata.get("deletionTimestamp") or is_same(found["spec"], wanted["spec"]):
+        return NOTHING
+    because = Because.GATEWAY_DIFFERS if kind == GATEWAY else Because.WEIGHTS_MOVE
+    changes = {"spec": _complete(found["spec"], wanted["spec"], kind)}
+    patch = Patch(ref, metadata["uid"], metadata["resourceVersion"], changes, because, report("Update", ref))
+    return Part(actions=(patch,))
+
+
+def _complete(found: JsonObject, wanted: JsonObject, kind: KindName) -> JsonObject:
+    """Only what differs is sent: a patch replaces lists as a whole."""
+    keys = ("gatewayClassName", "listeners") if kind == GATEWAY else ("hostnames", "parentRefs", "rules")
+    return {key: wanted.get(key) for key in keys if _differs(key, found.get(key), wanted.get(key))}
+
+
+def _differs(key: str, found: Any, wanted: Any) -> bool:
+    return bool(_MEANING[key](found) != _MEANING[key](wanted))
+
+
+def is_same_gateway(found: JsonObject, wanted: JsonObject) -> bool:
+    return not _complete(found, wanted, GATEWAY)
+
+
+def is_same_route(found: JsonObject, wanted: JsonObject) -> bool:
+    return not _complete(found, wanted, HTTP_ROUTE)
+
+
+def _rules(rules: Any) -> Any:
+    return [
+        (rule.get("matches") or [], rule.get("filters") or [], list(map(_back_end, rule.get("backendRefs") or ())))
+        for rule in rules or ()
+    ]
+
+
+def _back_end(ref: JsonObject) -> Any:
+    return ref.get("name"), ref.get("namespace"), ref.get("port") or 0, _weight(ref)
+
+
+def _weight(ref: JsonObject) -> int:
+    weight = ref.get("weight")
+    return 1 if weight is None else int(weight)
+
+
+# What counts of a field: defaults that a server fills in do not (rayservice.md §6.2).
+_MEANING: dict[str, Any] = {
+    "gatewayClassName": lambda value: value,
+    "listeners": lambda value: [(each.get("name"), each.get("protocol"), each.get("port")) for each in value or ()],
+    "hostnames": lambda value: value or [],
+    "parentRefs": lambda value: [(each.get("name"), each.get("namespace")) for each in value or ()],
+    "rules": _rules,
+}

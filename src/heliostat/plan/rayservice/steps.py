@@ -1,0 +1,214 @@
+"""One pass over two clusters that share the requests: which step is due, what it waits for, and when it is over.
+
+In one pass the route is either read or moved, never both: a weight is moved when the status tells the one before, and
+counts when the route was seen to have it. So a pass that is repeated, or lost, moves nothing twice.
+"""
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from heliostat.api.rayservice import RayService
+from heliostat.desired.rayservice.gateway import upgrade_options
+from heliostat.desired.rayservice.names import choose_cluster_name, gateway_name
+from heliostat.kube.facts import Unknown
+from heliostat.plan.draft import NOTHING, Draft, Part, wait_beside
+from heliostat.plan.rayservice import status as statuses
+from heliostat.plan.rayservice.clusters import Sight, Verdict, decide_clusters
+from heliostat.plan.rayservice.comparing import Fit
+from heliostat.plan.rayservice.gateway import (
+    find_gateway,
+    find_route,
+    is_gateway_ready,
+    is_route_ready,
+    is_route_taken_up,
+    plan_route,
+    read_weights,
+)
+from heliostat.plan.rayservice.look import Look
+from heliostat.plan.rayservice.observed import ACTIVE, PENDING
+from heliostat.plan.rayservice.reasons import Hold
+from heliostat.plan.rayservice.routing import can_answer, follow_services
+from heliostat.plan.rayservice.serving import Health, Order, ServeSight, is_head_ready, plan_serve
+from heliostat.plan.rayservice.shares import (
+    Pace,
+    Split,
+    is_moved,
+    is_moved_back,
+    next_weights,
+    seconds_until_due,
+    step_capacity,
+)
+from heliostat.plan.rayservice.slots import Slot, read_slot
+
+TO_ACTIVE = "Goal state reverted to the original cluster, rolling back to it."
+TO_A_THIRD = "Goal state changed mid-upgrade, rolling back to original cluster."
+TAKE_UP_SECONDS = 10.0  # who serves a Gateway and does not tell that it saw a change is not waited for any longer
+RETURN_SECONDS = 30.0  # so long beyond the interval requests wait for the active cluster to grow, on their way back
+
+
+class Pair(Struct, frozen=True):
+    """Both clusters and how they share; ``has_news`` means that the route says what the status does not tell yet."""
+
+    active: Slot
+    pending: Slot
+    split: Split
+    has_news: bool = False
+
+
+def pace_of(service: RayService) -> Pace:
+    options = upgrade_options(service)
+    if options is None:
+        return Pace(0, 0, 1)  # refused before anybody asks
+    surge = 100 if options.max_surge_percent is None else options.max_surge_percent
+    return Pace(surge, options.step_size_percent, max(options.interval_seconds, 1))
+
+
+def plan_steps(draft: Draft, look: Look, sight: Sight) -> statuses.Shown:
+    observed, pace = look.observed, pace_of(look.observed.service)
+    pair = _read_pair(look, pace, is_back=sight.is_back)
+    hindrance = _find_hindrance(look, pair)
+    can_grow = is_serve_known(look, pair.pending)
+    split = pair.split if hindrance.waits else step_capacity(pair.split, pace, can_grow=can_grow)
+    pair = replace(pair, split=split)
+    serve = _plan_serve(draft, look, sight, split)
+    follow_services(draft, observed, pair.active.name, look.settings)
+    active = pair.active.showing(serve[0]).having(split.active.capacity)
+    pending = pair.pending.showing(serve[1]).having(split.pending.capacity)
+    if is_moved(split):
+        return _show(look, pending, Slot(name=""))
+    if is_moved_back(split, is_pending_alive=_is_alive(look, pending)):
+        return _show(look, active, *_name_third(look, sight))
+    draft.add("route", plan_route(observed, _choose_weights(draft, look, pair, pace, serve, hindrance)))
+    return _show(look, active, pending, rollback=_why_back(sight))
+
+
+def _read_pair(look: Look, pace: Pace, *, is_back: bool) -> Pair:
+    """With the weights that the route was seen to have, if they are a step from those that the status tells."""
+    active, pending = read_slot(look.observed, ACTIVE), read_slot(look.observed, PENDING)
+    told = Split(active.share(100, 100), pending.share(0, 0), is_back)
+    route = find_route(look.observed)
+    shown = read_weights(route, (active.name, pending.name)) if isinstance(route, dict) else {}
+    weights = shown.get(active.name), shown.get(pending.name, 0)
+    if weights not in (told.weights, next_weights(told, pace)):
+        return Pair(active, pending, told)
+    seen = active.seen(weights[0], look.now), pending.seen(shown.get(pending.name), look.now)
+    return Pair(*seen, Split(seen[0].share(100, 100), seen[1].share(0, 0), is_back), has_news=seen != (active, pending))
+
+
+def _find_hindrance(look: Look, pair: Pair) -> Part:
+    """What keeps capacity and requests from moving: nobody would carry it out."""
+    observed, gateway = look.observed, gateway_name(look.observed.service.metadata.name)
+    if not is_gateway_ready(find_gateway(observed)):
+        return wait_beside(Hold.STEP, "the upgrade", "its Gateway is ready")
+    route = find_route(observed)
+    if isinstance(route, Unknown) or not is_route_ready(route, gateway):
+        return wait_beside(Hold.ROUTE, "the HTTPRoute", "it is accepted, and its Services are resolved")
+    moved = pair.split.gaining.moved
+    left = 0.0 if moved is None else moved + TAKE_UP_SECONDS - look.now
+    if left <= 0 or is_route_taken_up(route, gateway):
+        return NOTHING
+    wait = wait_beside(Hold.ROUTE, "the HTTPRoute", "its last change was seen by who serves the Gateway")
+    return replace(wait, wake_after=left)
+
+
+def is_serve_known(look: Look, slot: Slot) -> bool:
+    is_asked = slot.cluster is not None and is_head_ready(look.observed, slot.cluster, look.settings)
+    return is_asked and not isinstance(look.observed.serve.get(slot.name, Unknown()), Unknown)
+
+
+def _is_alive(look: Look, slot: Slot) -> bool:
+    return slot.cluster is not None and is_head_ready(look.observed, slot.cluster, look.settings)
+
+
+def _plan_serve(draft: Draft, look: Look, sight: Sight, split: Split) -> tuple[ServeSight, ServeSight]:
+    """The configuration goes to the cluster that the spec is of; the other one keeps what it runs.
+
+    Differs from KubeRay: rayservice-rollback-config.
+    """
+    is_own = sight.is_back and sight.active is Fit.SAME
+    orders = (
+        ("active", look.observed.find_active(), Order(split.active.capacity, keeps_config=not is_own)),
+        ("pending", look.observed.find_pending(), Order(split.pending.capacity, keeps_config=sight.is_back)),
+    )
+    sights = []
+    for role, cluster, order in orders:
+        serve = plan_serve(look, cluster, order) if isinstance(cluster, dict) else ServeSight.nothing()
+        draft.add(f"{role}-serve", serve.part)
+        sights.append(serve)
+    return sights[0], sights[1]
+
+
+def _choose_weights(
+    draft: Draft, look: Look, pair: Pair, pace: Pace, serve: tuple[ServeSight, ServeSight], hindrance: Part
+) -> tuple[tuple[str, int], tuple[str, int]]:
+    split, wanted = pair.split, next_weights(pair.split, pace)
+    weights = split.weights
+    if hindrance.waits:
+        draft.add("step", hindrance)
+    elif 0 in (pace.surge, pace.step):
+        draft.add("step", wait_beside(Hold.NEVER_MOVES, "spec.upgradeStrategy.clusterUpgradeOptions", "it is changed"))
+    elif wanted != weights and not pair.has_news:
+        due, missing = seconds_until_due(split, pace, look.now), _find_missing(look, pair, pace, serve)
+        if due > 0:
+            wait = wait_beside(Hold.STEP, _tell(pair, wanted), f"intervalSeconds ({pace.interval} s) have passed")
+            draft.add("step", replace(wait, wake_after=due))
+        elif missing is not None:
+            draft.add("step", missing)
+        else:
+            weights = wanted
+    return (pair.active.name, weights[0]), (pair.pending.name, weights[1])
+
+
+def _find_missing(look: Look, pair: Pair, pace: Pace, serve: tuple[ServeSight, ServeSight]) -> Part | None:
+    """What the cluster that requests go to lacks; None: it can take them."""
+    observed, (active, pending) = look.observed, serve
+    wanted = _tell(pair, next_weights(pair.split, pace))
+    if not pair.split.is_back:
+        if not pending.is_ready:
+            return wait_beside(Hold.STEP, wanted, f"the applications run on {pair.pending.name} with that capacity")
+        if not can_answer(observed, pair.pending.name):
+            return wait_beside(Hold.NO_ENDPOINT, f"RayCluster {pair.pending.name}", "one of its Pods can answer")
+        return None
+    is_pending_fit = not pending.is_broken and can_answer(observed, pair.pending.name)
+    takes = can_answer(observed, pair.active.name) and active.health in (Health.READY, Health.UNKNOWN)
+    left = (pair.split.gaining.moved or 0.0) + pace.interval + RETURN_SECONDS - look.now
+    if takes or not is_pending_fit or left <= 0:
+        return None
+    wait = wait_beside(Hold.STEP, wanted, f"the applications run on {pair.active.name} with that capacity")
+    return replace(wait, wake_after=left)
+
+
+def _tell(pair: Pair, wanted: tuple[int, int]) -> str:
+    split = pair.split
+    return (
+        f"{pair.pending.name} has {split.pending.traffic} % of the requests (capacity {split.pending.capacity} %),"
+        f" {pair.active.name} {split.active.traffic} % ({split.active.capacity} %);"
+        f" next {wanted[1]} % and {wanted[0]} %"
+    )
+
+
+def _why_back(sight: Sight) -> str:
+    if not sight.is_back:
+        return ""
+    return TO_ACTIVE if sight.active is Fit.SAME else TO_A_THIRD
+
+
+def _name_third(look: Look, sight: Sight) -> tuple[Slot, tuple[str, ...]]:
+    """After the way back: another cluster, if the spec is not of the active one."""
+    alone = replace(sight, has_pending=False, pending=None, is_back=False)
+    if decide_clusters(alone) is not Verdict.NEW:
+        return Slot(name=""), ()
+    name = choose_cluster_name(look.observed.service, look.observed.active_name, look.observed.pending_name)
+    return Slot(name=name, capacity=0), (name,)
+
+
+def _show(
+    look: Look, active: Slot, pending: Slot, introduces: tuple[str, ...] = (), rollback: str = ""
+) -> statuses.Shown:
+    return statuses.Shown(
+        active=active.shown(),
+        pending=pending.shown(),
+        endpoints=statuses.known_endpoints(look.observed),
+        introduces=introduces,
+        rollback=rollback,
+    )
