@@ -14,6 +14,7 @@ from heliostat.cli.surroundings import (
     fetch_clusters,
     fetch_clusters_of_service,
     fetch_neighbours,
+    kinds_of,
 )
 from heliostat.explain.scene import OperatorPresence, Scene
 from heliostat.kube.conditions import is_condition_true
@@ -50,7 +51,7 @@ async def fetch_scene(cluster: Cluster, tree: JsonObject, settings: Settings, no
         children = await fetch_clusters_of_service(cluster, namespace, name)
         name = cluster_of_service(tree)
     there = await fetch_around_cron(cluster, namespace) if tree["kind"] == RAY_CRON_JOB.kind else None
-    there = there or await fetch_neighbours(cluster, namespace, name, settings)
+    there = there or await fetch_neighbours(cluster, namespace, name, kinds_of(tree, settings))
     child = next((each for each in children if each["metadata"]["name"] == name), {})
     return Scene(
         tree=tree,

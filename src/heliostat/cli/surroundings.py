@@ -5,6 +5,7 @@ so the others are unknown. Of the live cluster unknown is what it refuses to sho
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import msgspec
 
@@ -17,8 +18,17 @@ from heliostat.kube.jsontree import JsonObject
 from heliostat.kube.lookups import KindName, kind_name
 from heliostat.kube.resource_types import ResourceType
 from heliostat.kube.titles import name_in, text_in_metadata
-from heliostat.operator.kinds import POD, RAY_CLUSTER, RAY_CRON_JOB, RAY_JOB, RAY_SERVICE, kinds_around
+from heliostat.operator.kinds import (
+    POD,
+    RAY_CLUSTER,
+    RAY_CRON_JOB,
+    RAY_JOB,
+    RAY_SERVICE,
+    kinds_around,
+    kinds_around_services,
+)
 from heliostat.plan.kind import Surroundings
+from heliostat.runtime.cache import CachedKind
 from heliostat.runtime.errors import NotFoundError, RefusedError
 
 _BUILT_IN = ("", "batch", "networking.k8s.io", "rbac.authorization.k8s.io")
@@ -45,9 +55,15 @@ async def fetch_surroundings(cluster: Cluster, document: Document, settings: Set
         found = await _fetch_one(cluster, RAY_CRON_JOB, namespace, name)
         there = await fetch_around_cron(cluster, namespace)
         return Surroundings(objects=(*found, *there.objects), unread=there.unread)
-    there = await fetch_neighbours(cluster, namespace, name, settings)
+    there = await fetch_neighbours(cluster, namespace, name, kinds_of(document.tree, settings))
     found += await _fetch_one(cluster, RAY_CLUSTER, namespace, name) if name else []
     return Surroundings(objects=(*found, *there.objects), unread=there.unread)
+
+
+def kinds_of(tree: JsonObject, settings: Settings) -> dict[KindName, CachedKind[Any]]:
+    """What may count for the object of this document."""
+    of_services = kinds_around_services(settings) if tree.get("kind") == RAY_SERVICE.kind else {}
+    return kinds_around(settings) | of_services
 
 
 async def fetch_around_cron(cluster: Cluster, namespace: str) -> Surroundings:
@@ -90,7 +106,9 @@ async def _fetch_one(cluster: Cluster, resource: ResourceType, namespace: str, n
         return []
 
 
-async def fetch_neighbours(cluster: Cluster, namespace: str, name: str, settings: Settings) -> Surroundings:
+async def fetch_neighbours(
+    cluster: Cluster, namespace: str, name: str, kinds: Mapping[KindName, CachedKind[Any]]
+) -> Surroundings:
     """What lies around the RayCluster of this name, and the kinds that were refused, with the reason."""
     objects: list[JsonObject] = []
     refused: dict[KindName, str] = {}
@@ -98,7 +116,7 @@ async def fetch_neighbours(cluster: Cluster, namespace: str, name: str, settings
         objects += await cluster.fetch_list(POD, namespace, label_selector=f"{labels.CLUSTER}={name}")
     except RefusedError as error:
         refused[POD.kind] = str(error)
-    for kind, cached in kinds_around(settings).items():
+    for kind, cached in kinds.items():
         try:
             objects += await cluster.fetch_list(
                 cached.resource,

@@ -14,8 +14,9 @@ from msgspec.structs import force_setattr
 
 from heliostat.api.kinds import RAY_CLUSTER_NAME, RAY_JOB_NAME
 from heliostat.api.settings import Settings
+from heliostat.api.validation.service import INCREMENTAL_GATE
 from heliostat.desired import labels
-from heliostat.kube.lookups import KindName, kind_name
+from heliostat.kube.lookups import SERVICE, KindName, kind_name
 from heliostat.kube.objects import Object
 from heliostat.kube.pods import PodSpec, PodStatus
 from heliostat.kube.resource_types import ResourceType
@@ -162,8 +163,15 @@ WATCHED: tuple[Watched, ...] = (
     ),
 )  # fmt: skip
 
+# Of RayServices alone: what splits requests between two clusters. Where the Gateway API is not served, it is unknown.
+_GATEWAYS, _INCREMENTAL = "gateway.networking.k8s.io/v1", with_gate(INCREMENTAL_GATE)
+SPLITTING: tuple[Watched, ...] = (
+    Watched(resource=ResourceType(_GATEWAYS, "Gateway", "gateways"), when=_INCREMENTAL),
+    Watched(resource=ResourceType(_GATEWAYS, "HTTPRoute", "httproutes"), when=_INCREMENTAL),
+)
+
 RESOURCES: dict[KindName, ResourceType] = {RAY_CLUSTER_NAME: RAY_CLUSTER, RAY_JOB_NAME: RAY_JOB} | {
-    row.name: row.resource for row in WATCHED
+    row.name: row.resource for row in (*WATCHED, *SPLITTING)
 }
 HEARD_WHEN_GONE = frozenset(row.name for row in WATCHED if row.heard_when_gone)
 TYPES: tuple[ResourceType, ...] = (POD, ENDPOINT_SLICE, *RESOURCES.values())  # beside the ray.io kinds
@@ -172,3 +180,9 @@ TYPES: tuple[ResourceType, ...] = (POD, ENDPOINT_SLICE, *RESOURCES.values())  # 
 def kinds_around(settings: Settings) -> dict[KindName, CachedKind[Any]]:
     """What is watched beside the ray.io objects and their Pods."""
     return {row.name: row.cached(settings) for row in WATCHED if row.when(settings)}
+
+
+def kinds_around_services(settings: Settings) -> dict[KindName, CachedKind[Any]]:
+    """What is watched for RayServices beside their clusters and Pods."""
+    splitting = {row.name: row.cached(settings) for row in SPLITTING if row.when(settings)}
+    return {SERVICE: kinds_around(settings)[SERVICE], **splitting}

@@ -107,6 +107,14 @@ RIGHTS: tuple[Right, ...] = (
         "submits RayJobs, and cleans Redis when a fault-tolerant cluster is deleted",
     ),
     Right("networking.k8s.io", "ingresses", (*_READ_AND_MAKE, "patch"), "for heads that ask for one"),
+    Right(
+        "gateway.networking.k8s.io", "gateways", (*_READ_AND_MAKE, "patch", "delete"),
+        "where requests to a RayService with incremental upgrades arrive",
+    ),
+    Right(
+        "gateway.networking.k8s.io", "httproutes", (*_READ_AND_MAKE, "patch", "delete"),
+        "splits those requests between two clusters",
+    ),
     Right("", "events", ("create", "patch"), "tells what was done, and why not"),
     Right("coordination.k8s.io", "leases", ("get", "create", "update"), "one of several leads", Need.ELECTION, True),
     Right(

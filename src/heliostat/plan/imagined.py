@@ -1,8 +1,8 @@
 """A world in memory in which plans are carried out, to see where they lead: ``render`` shows what is made in it.
 
 ``carry_out`` does what an API server would: it gives UIDs and versions, fills in what a Service gets, checks that
-deletes and patches name what is there, and merges patches. ``settle`` does what nodes and cert-manager would: Pods run,
-certificates are issued, what is deleted goes. Nothing here decides anything. Calls to Ray are not answered.
+deletes and patches name what is there, and merges patches. ``settle`` does what nodes, cert-manager and gateways would: Pods run,
+certificates are issued, Gateways are programmed, what is deleted goes. Nothing here decides anything. Calls to Ray are not answered.
 """
 
 import hashlib
@@ -169,7 +169,14 @@ def _settled(tree: JsonObject, now: float) -> JsonObject:
     if tree["kind"] == "Certificate" and not _is_issued(tree):
         ready = {"type": "Ready", "status": "True", "observedGeneration": tree["metadata"]["generation"]}
         return {**tree, "status": {"conditions": [ready], "notAfter": format_timestamp(now + _VALIDITY)}}
+    if tree["kind"] == "Gateway" and not _is_served(tree):
+        served = [{"type": type_, "status": "True"} for type_ in ("Accepted", "Programmed")]
+        return {**tree, "status": {"conditions": served}}
     return tree
+
+
+def _is_served(gateway: JsonObject) -> bool:
+    return bool((gateway.get("status") or {}).get("conditions"))
 
 
 def _is_issued(certificate: JsonObject) -> bool:

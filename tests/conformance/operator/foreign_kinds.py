@@ -1,8 +1,10 @@
-"""CustomResourceDefinitions of others that the operator writes to: cert-manager's and those of batch schedulers.
+"""CustomResourceDefinitions of others that the operator writes to: of cert-manager, batch schedulers, the Gateway API.
 
-Only what the operator relies on is declared: names, scope and a status of its own. What is inside stays open.
+Those of the Gateway API are the published ones, with their defaults. Of the others only what the operator relies on is
+declared: names, scope and a status of its own. What is inside stays open.
 """
 
+from heliostat.embedded.doors.gateway import gateway_crds
 from heliostat.kube import lookups
 from heliostat.kube.jsontree import JsonObject
 from heliostat.kube.resource_types import ResourceType
@@ -11,7 +13,12 @@ from heliostat.operator.kinds import RESOURCES
 FOREIGN: tuple[ResourceType, ...] = tuple(
     RESOURCES[kind] for kind in (lookups.ISSUER, lookups.CERTIFICATE, lookups.VOLCANO_GROUP, lookups.PLUGIN_GROUP)
 )
+GATEWAY, HTTP_ROUTE = RESOURCES[lookups.GATEWAY], RESOURCES[lookups.HTTP_ROUTE]
 CERTIFICATE = RESOURCES[lookups.CERTIFICATE]
+
+
+def build_definitions() -> list[JsonObject]:
+    return [*map(build_definition, FOREIGN), *gateway_crds()]
 
 
 def build_definition(resource: ResourceType) -> JsonObject:

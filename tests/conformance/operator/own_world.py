@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from conformance.controllers.planes import CERTIFICATE as ROOT_CERTIFICATE
 from conformance.controllers.planes import allow, draw_uid, now
+from conformance.operator.gateways import serve_gateways
 from conformance.operator.issuing import issue_for_ever
 from conformance.operator.worlds import Pace, World
 from conformance.own import ALL_ADMISSION
@@ -96,12 +97,13 @@ async def _controllers(core: ApiCore, world: World, clocks: Clocks, simulation: 
         clocks=clocks,
     )
     running = asyncio.create_task(plane.run(stop))
-    issuing = asyncio.create_task(issue_for_ever(world.admin))
+    others = [asyncio.create_task(each(world.admin)) for each in (issue_for_ever, serve_gateways)]
     try:
         yield
     finally:
-        issuing.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await issuing
+        for other in others:
+            other.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await other
         stop.set()
         await running

@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from msgspec import Struct
 
 from conformance.operator.administrator import NAMESPACE, Administrator
-from conformance.operator.foreign_kinds import FOREIGN, build_definition
+from conformance.operator.foreign_kinds import FOREIGN, GATEWAY, HTTP_ROUTE, build_definitions
 from conformance.operator.write_log import WriteLog
 from heliostat.api.crds import all_crds
 from heliostat.api.settings import Settings
@@ -63,7 +63,7 @@ class World:
         self.admin = Administrator(connect("administrator"))
 
     async def install_kinds(self) -> None:
-        for tree in (*all_crds(), *map(build_definition, FOREIGN)):
+        for tree in (*all_crds(), *build_definitions()):
             await self.admin.create(DEFINITION, tree)
         await self.until(self._are_kinds_served)
 
@@ -111,7 +111,7 @@ class World:
 
     async def _are_kinds_served(self) -> bool:
         try:
-            for resource in (RAY_CLUSTER, RAY_JOB, RAY_SERVICE, *FOREIGN):
+            for resource in (RAY_CLUSTER, RAY_JOB, RAY_SERVICE, GATEWAY, HTTP_ROUTE, *FOREIGN):
                 await self.admin.items(resource)
         except (NotFoundError, ThrottledError):  # a new kind's storage is being made
             return False

@@ -9,15 +9,13 @@ from golden_cases import SETTINGS_OF_FOLDER, absence
 pytestmark = pytest.mark.skipif(absence() is not None, reason=str(absence()))
 
 FLOWS = list_service_flows()
-INCREMENTAL = {"rayservice-incremental-upgrade", "rayservice-incremental-third-spec"}  # not there yet
 
 
 def test_every_recorded_life_of_a_rayservice_is_lived() -> None:
     assert len(FLOWS) == 12
-    assert set(FLOWS) > INCREMENTAL
 
 
-@pytest.mark.parametrize("name", [name for name in FLOWS if name not in INCREMENTAL])
+@pytest.mark.parametrize("name", FLOWS)
 def test_a_life_passes_through_what_kuberays_did(name: str, worlds: Worlds) -> None:
     world = worlds.of("samples", SETTINGS_OF_FOLDER["samples"])
     flow = load_flow(name)

@@ -45,6 +45,7 @@ LIVES = (
 )
 JOB_FLOWS = ("rayjob-k8s-fail-retry",)  # a submitter is made and deleted, a Service follows
 SERVICE_FLOWS = ("rayservice-suspend-resume", "rayservice-new-cluster-upgrade")  # Services go, move, and are counted
+INCREMENTAL_FLOW = "rayservice-incremental-upgrade"
 FLOWS = ("raycluster-multi-host", "raycluster-redis-ft-delete")  # Pods are deleted; Redis is cleaned
 
 
@@ -68,11 +69,29 @@ async def _live_all(operated: Operated, folder: str) -> None:
         await live_job(operated, load_flow(name), f"rights-{name}")
     for name in SERVICE_FLOWS if folder == "samples" else ():
         await live_service(operated, load_flow(name), f"rights-{name}")
+    if folder == "samples":
+        await live_service(operated, _suspend_in_the_middle(load_flow(INCREMENTAL_FLOW)), "rights-incremental")
     if folder == "gates":
         await live_cron(operated, load_flow("raycronjob"), "rights-cron")
     if folder == "samples":
         await live_job(operated, _delete_itself(load_flow("rayjob-http-mode")), "rights-self")
         await _lose_head(operated, load_flow("rayjob-k8s-mode"), "rights-lost")
+
+
+def _suspend_in_the_middle(flow: Tree) -> Tree:
+    """With another class of Gateways before: Gateway and route are made, changed and deleted."""
+    first, second = flow["steps"]
+    options = {"upgradeStrategy": {"clusterUpgradeOptions": {"gatewayClassName": "another"}}}
+    steps = [
+        (["patch", "rayservice", "svc", {"spec": options}], ["UpdatedGateway"]),
+        (second["do"], ["UpdatedHTTPRoute"]),
+        (["patch", "rayservice", "svc", {"spec": {"suspend": True}}], ["DeletedGateway", "DeletedHTTPRoute"]),
+    ]
+    told = [
+        {"do": deed, "writes": [], "status_changes": [], "events": [{"reason": reason} for reason in reasons]}
+        for deed, reasons in steps
+    ]
+    return {**flow, "steps": [first, *told]}
 
 
 async def _lose_head(operated: Operated, flow: Tree, namespace: str) -> None:

@@ -59,6 +59,7 @@ class ServiceWorld(Struct, frozen=True):
     world: ImaginedWorld
     serve: dict[str, ServeInfo] = {}
     is_silent: bool = False
+    silent_clusters: frozenset[str] = frozenset()
     are_proxies_healthy: bool = True
     has_gateways: bool = True  # somebody serves them
     settings: Settings = Settings()
@@ -141,13 +142,15 @@ class ServiceWorld(Struct, frozen=True):
     def observe(self) -> ObservedService:
         assert self.service is not None
         serve: dict[str, Any] = {
-            name: Unknown("no answer") if self.is_silent else Fact(self.serve.get(name, ServeInfo()))
+            name: Unknown("no answer")
+            if self.is_silent or name in self.silent_clusters
+            else Fact(self.serve.get(name, ServeInfo()))
             for name in self.names("RayCluster")
         }
         proxies: dict[str, Any] = {
             pod["metadata"]["uid"]: Fact(self.are_proxies_healthy) for pod in self.of_kind("Pod")
         }
-        return observe_service(self.service, self.world.trees(), serve, proxies)
+        return observe_service(self.service, self.world.trees(), serve, proxies, self.settings)
 
     def plan(self) -> Plan:
         observed = self.observe()

@@ -114,16 +114,6 @@ def test_with_upgrades_off_only_the_configuration_follows() -> None:
     assert edited.of_kind("RayCluster") == world.of_kind("RayCluster")
 
 
-def test_an_incremental_upgrade_goes_to_the_new_cluster_as_a_whole() -> None:
-    options = {"stepSizePercent": 10, "intervalSeconds": 5, "gatewayClassName": "any"}
-    strategy = {"type": "NewClusterWithIncrementalUpgrade", "clusterUpgradeOptions": options}
-    world = begin(upgradeStrategy=strategy)
-    world = run(world.edit(rayClusterConfig={"enableInTreeAutoscaling": True}))
-    assert "NotIncremental" in act(world).waits
-    moved = run(world.edit(rayClusterConfig=NEW_IMAGE))
-    assert moved.routed == moved.active != world.active
-
-
 def test_an_active_cluster_that_was_deleted_by_hand_is_followed_by_another() -> None:
     world = run(begin())
     lost = run(world.without("RayCluster", world.active))

@@ -9,30 +9,34 @@ from heliostat.plan.rayservice.observed import Remembered, Sent
 from heliostat.plan.rayservice.serving import CONFIGURE
 from heliostat.runtime.outcome import Outcome
 
+CLUSTERS = 2  # that a RayService has at a time
+
 
 class Memory:
     def __init__(self) -> None:
         self._sent: dict[Key, dict[str, Sent]] = {}
-        self._sending: dict[Key, tuple[Effect, float]] = {}
+        self._sending: dict[Key, list[tuple[Effect, float]]] = {}
 
     def remembered(self, key: Key) -> Remembered:
         return Remembered(self._sent.get(key, {}))
 
     def begun(self, key: Key, plan: Plan, now: float) -> None:
-        self._sending.pop(key, None)
-        for action in plan.actions():
-            if isinstance(action, Effect) and action.kind == CONFIGURE:
-                self._sending[key] = (action, now)
+        sending = [each for each in plan.actions() if isinstance(each, Effect) and each.kind == CONFIGURE]
+        self._sending[key] = [(effect, now) for effect in sending]
 
     def ended(self, key: Key, outcome: Outcome) -> bool:
-        """One cluster is configured at a time: with the next one the last is forgotten. The status tells none of it."""
-        sending = self._sending.pop(key, None)
-        if sending is None or not outcome.has_asked_for_all:
+        """The last two clusters that were configured are remembered. The status tells none of it."""
+        sending = self._sending.pop(key, [])
+        if not outcome.has_asked_for_all:
             return False
-        effect, at = sending
-        if not any(failure.action is effect for failure in outcome.failures):
-            sent = Sent(effect.idempotency_key, at, effect.payload["deployedBefore"])
-            self._sent[key] = {effect.payload["cluster"]: sent}
+        failed = [failure.action for failure in outcome.failures]
+        for effect, at in sending:
+            if not any(action is effect for action in failed):
+                sent = Sent(effect.idempotency_key, at, effect.payload["deployedBefore"])
+                others = {
+                    name: each for name, each in self._sent.get(key, {}).items() if name != effect.payload["cluster"]
+                }
+                self._sent[key] = dict([*others.items(), (effect.payload["cluster"], sent)][-CLUSTERS:])
         return False
 
     def forget(self, key: Key) -> None:

@@ -11,15 +11,13 @@ from msgspec.structs import replace
 
 from heliostat.api.kinds import RAY_CLUSTER_NAME
 from heliostat.api.settings import Settings
-from heliostat.desired.rayservice.names import service_serve_service_name
-from heliostat.kube import lookups
 from heliostat.kube.facts import Unknown
 from heliostat.kube.objects import Key
 from heliostat.kube.plan import Plan
 from heliostat.kube.pods import PodView
 from heliostat.operator.building import Building
 from heliostat.operator.kind_reconciler import KindReconciler
-from heliostat.operator.kinds import RAY_CLUSTERS, RAY_SERVICES, SERVE_SLICES, WholeObject, kinds_around
+from heliostat.operator.kinds import RAY_CLUSTERS, RAY_SERVICES, SERVE_SLICES, WholeObject, kinds_around_services
 from heliostat.operator.labelled import Labelled, label_ray_pods, view_ray_pods
 from heliostat.operator.ray_facts import Question, RayFacts
 from heliostat.operator.rayservice.calls import ServeCalls
@@ -54,10 +52,9 @@ class RayServiceReconciler(KindReconciler[ObservedService, None, Remembered, Mem
         self._asking = asking
         self._pods = label_ray_pods(caches, namespaces)
         self._slices = Labelled(cache_dispensable(caches, SERVE_SLICES, namespaces), SERVICE_OF_SLICE)
-        around = {
-            RAY_CLUSTER_NAME: cache_needed(caches, RAY_CLUSTERS, namespaces),
-            lookups.SERVICE: cache_dispensable(caches, kinds_around(settings)[lookups.SERVICE], namespaces),
-        }
+        kinds = kinds_around_services(settings)
+        around = {kind: cache_dispensable(caches, cached, namespaces) for kind, cached in kinds.items()}
+        around[RAY_CLUSTER_NAME] = cache_needed(caches, RAY_CLUSTERS, namespaces)
         super().__init__(RAY_SERVICE, settings, cache_needed(caches, RAY_SERVICES, namespaces), around, Memory())
         for kind in (APPLICATIONS, PROXY):
             asking.facts.listen(kind, self.again.send)
@@ -74,10 +71,11 @@ class RayServiceReconciler(KindReconciler[ObservedService, None, Remembered, Mem
             service=meaning.object,
             tree=tree_of(RAY_SERVICE, item),
             objects=self.objects_around(key, item.metadata.uid),
-            endpoints=self._count_endpoints(key, service_serve_service_name(meaning.object)),
         )
         names = {observed.active_name, observed.pending_name} - {""}
-        return self._ask(key, replace(observed, pods={name: self._pods_around(key, name) for name in names}))
+        pods = {name: self._pods_around(key, name) for name in names}
+        endpoints = self._count_endpoints(key, observed.list_serve_services(self.settings))
+        return self._ask(key, replace(observed, pods=pods, endpoints=endpoints))
 
     def remember(self, key: Key, _item: WholeObject, _observed: ObservedService, _meaning: Meaning[None]) -> Remembered:
         return self.memory.remembered(key)
@@ -114,9 +112,14 @@ class RayServiceReconciler(KindReconciler[ObservedService, None, Remembered, Mem
     def _pods_around(self, key: Key, name: str) -> tuple[PodView, ...] | Unknown:
         return view_ray_pods(self._pods.asked(self.interests, key, Key(key.namespace, name)))
 
-    def _count_endpoints(self, key: Key, name: str) -> int | Unknown:
-        slices = self._slices.asked(self.interests, key, Key(key.namespace, name))
-        return slices if isinstance(slices, Unknown) else count_ready(each.endpoints or () for each in slices)
+    def _count_endpoints(self, key: Key, names: Iterable[str]) -> int | Unknown:
+        found = [self._slices.asked(self.interests, key, Key(key.namespace, name)) for name in names]
+        unknown = next((slices for slices in found if isinstance(slices, Unknown)), None)
+        if unknown is not None:
+            return unknown
+        return count_ready(
+            each.endpoints or () for slices in found if not isinstance(slices, Unknown) for each in slices
+        )
 
 
 def add_controller(building: Building) -> None:

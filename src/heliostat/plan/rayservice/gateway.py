@@ -38,12 +38,16 @@ def find_route(observed: ObservedService) -> Found:
 
 def read_weights(route: JsonObject, clusters: Sequence[str]) -> dict[str, int]:
     """What the route gives to each of these clusters; one that it does not name is not in the answer."""
-    named = {
+    named = _read_back_ends(route)
+    return {cluster: named[name] for cluster in clusters if (name := cluster_serve_service_name(cluster)) in named}
+
+
+def _read_back_ends(route: JsonObject) -> dict[str, int]:
+    return {
         str(back_end.get("name")): _weight(back_end)
         for rule in route["spec"].get("rules") or ()
         for back_end in rule.get("backendRefs") or ()
     }
-    return {cluster: named[name] for cluster in clusters if (name := cluster_serve_service_name(cluster)) in named}
 
 
 def is_gateway_ready(gateway: Found) -> bool:
@@ -102,11 +106,19 @@ def _tell_gateway(observed: ObservedService, wanted: JsonObject) -> str:
 
 def plan_route(observed: ObservedService, weights: Sequence[tuple[str, int]]) -> Part:
     """Only what can be resolved is put on the route: a cluster whose Service is not there would answer with errors."""
-    missing = [cluster for cluster, _ in weights if not has_serve_service(observed, cluster)]
-    there = [(cluster, weight) for cluster, weight in weights if cluster not in missing]
+    there = [(cluster, weight) for cluster, weight in weights if has_serve_service(observed, cluster)]
     if not any(weight for _, weight in there):
         return NOTHING
+    is_waiting = len(there) < len(weights)  # for a Service: what has no requests may stay on the route until then
+    if is_waiting and find_used(find_route(observed)) == {cluster for cluster, _ in there}:
+        return NOTHING
     return _ensure(observed, HTTP_ROUTE, build_route(observed.service, there))
+
+
+def find_used(route: Found) -> set[str]:
+    """The clusters that get requests."""
+    shown = _read_back_ends(route) if isinstance(route, dict) else {}
+    return {name.removesuffix(cluster_serve_service_name("")) for name, weight in shown.items() if weight}
 
 
 def has_serve_service(observed: ObservedService, cluster: str) -> bool:

@@ -41,12 +41,19 @@ def _plan_first(draft: Draft, look: Look, verdict: Verdict) -> statuses.Shown:
         draft.tell(ROLLBACK_IMPOSSIBLE)
     if verdict is Verdict.NEW:
         return _name_next(observed, read_slot(observed, ACTIVE).shown(), ALL)
-    serve = _serve(draft, look, observed.find_pending(), Order(ALL))
+    serve = _serve(draft, look, observed.find_pending(), Order(_find_capacity(look, slot)))
     pending = slot.showing(serve).having(ALL).shown()
     if serve is None or not serve.is_ready:
         return _show(observed, read_slot(observed, ACTIVE).shown(), pending)
     follow_services(draft, observed, slot.name, look.settings)
     return _show(observed, pending, statuses.EMPTY_SLOT)
+
+
+def _find_capacity(look: Look, slot: Slot) -> int:
+    """All of it; but what serves with a part of it takes the requests first, and grows then."""
+    if not slot.capacity or slot.cluster is None:
+        return ALL
+    return slot.capacity if plan_serve(look, slot.cluster, Order(slot.capacity)).is_ready else ALL
 
 
 def _plan_settled(draft: Draft, look: Look, verdict: Verdict) -> statuses.Shown:

@@ -18,6 +18,7 @@ from heliostat.plan.rayservice.comparing import Fit
 from heliostat.plan.rayservice.gateway import (
     find_gateway,
     find_route,
+    find_used,
     is_gateway_ready,
     is_route_ready,
     is_route_taken_up,
@@ -30,6 +31,7 @@ from heliostat.plan.rayservice.reasons import Hold
 from heliostat.plan.rayservice.routing import can_answer, follow_services
 from heliostat.plan.rayservice.serving import Health, Order, ServeSight, is_head_ready, plan_serve
 from heliostat.plan.rayservice.shares import (
+    ALL,
     Pace,
     Split,
     is_moved,
@@ -65,6 +67,8 @@ def pace_of(service: RayService) -> Pace:
 
 def plan_steps(draft: Draft, look: Look, sight: Sight) -> statuses.Shown:
     observed, pace = look.observed, pace_of(look.observed.service)
+    if observed.find_pending() is None:
+        return _plan_absent(draft, look, sight)
     pair = _read_pair(look, pace, is_back=sight.is_back)
     hindrance = _find_hindrance(look, pair)
     can_grow = is_serve_known(look, pair.pending)
@@ -82,17 +86,35 @@ def plan_steps(draft: Draft, look: Look, sight: Sight) -> statuses.Shown:
     return _show(look, active, pending, rollback=_why_back(sight))
 
 
+def _plan_absent(draft: Draft, look: Look, sight: Sight) -> statuses.Shown:
+    """The pending cluster is not there, or not any more: the active one has everything, at once."""
+    observed, active = look.observed, read_slot(look.observed, ACTIVE).having(ALL)
+    draft.add("route", plan_route(observed, ((active.name, ALL), (observed.pending_name, 0))))
+    follow_services(draft, observed, active.name, look.settings)
+    if find_used(find_route(observed)) == {active.name}:
+        active = active.seen(ALL, look.now)
+    cluster = observed.find_active()
+    if isinstance(cluster, dict):
+        is_own = sight.is_back and sight.active is Fit.SAME
+        serve = plan_serve(look, cluster, Order(ALL, keeps_config=not is_own))
+        draft.add("active-serve", serve.part)
+        active = active.showing(serve)
+    if sight.is_back and active.traffic in (None, ALL):
+        return _show(look, active, *_name_third(look, sight))
+    return _show(look, active, Slot(name=observed.pending_name, capacity=0), rollback=_why_back(sight))
+
+
 def _read_pair(look: Look, pace: Pace, *, is_back: bool) -> Pair:
     """With the weights that the route was seen to have, if they are a step from those that the status tells."""
     active, pending = read_slot(look.observed, ACTIVE), read_slot(look.observed, PENDING)
-    told = Split(active.share(100, 100), pending.share(0, 0), is_back)
+    told = Split(active.share(ALL, ALL), pending.share(0, 0), is_back)
     route = find_route(look.observed)
     shown = read_weights(route, (active.name, pending.name)) if isinstance(route, dict) else {}
     weights = shown.get(active.name), shown.get(pending.name, 0)
     if weights not in (told.weights, next_weights(told, pace)):
         return Pair(active, pending, told)
     seen = active.seen(weights[0], look.now), pending.seen(shown.get(pending.name), look.now)
-    return Pair(*seen, Split(seen[0].share(100, 100), seen[1].share(0, 0), is_back), has_news=seen != (active, pending))
+    return Pair(*seen, Split(seen[0].share(ALL, ALL), seen[1].share(0, 0), is_back), has_news=seen != (active, pending))
 
 
 def _find_hindrance(look: Look, pair: Pair) -> Part:
@@ -147,7 +169,7 @@ def _choose_weights(
         draft.add("step", hindrance)
     elif 0 in (pace.surge, pace.step):
         draft.add("step", wait_beside(Hold.NEVER_MOVES, "spec.upgradeStrategy.clusterUpgradeOptions", "it is changed"))
-    elif wanted != weights and not pair.has_news:
+    elif wanted != weights and not pair.has_news and pair.pending.traffic is not None:
         due, missing = seconds_until_due(split, pace, look.now), _find_missing(look, pair, pace, serve)
         if due > 0:
             wait = wait_beside(Hold.STEP, _tell(pair, wanted), f"intervalSeconds ({pace.interval} s) have passed")
@@ -170,9 +192,12 @@ def _find_missing(look: Look, pair: Pair, pace: Pace, serve: tuple[ServeSight, S
             return wait_beside(Hold.NO_ENDPOINT, f"RayCluster {pair.pending.name}", "one of its Pods can answer")
         return None
     is_pending_fit = not pending.is_broken and can_answer(observed, pair.pending.name)
-    takes = can_answer(observed, pair.active.name) and active.health in (Health.READY, Health.UNKNOWN)
+    if not is_pending_fit:
+        return None  # it cannot get worse
+    if not can_answer(observed, pair.active.name):
+        return wait_beside(Hold.NO_ENDPOINT, f"RayCluster {pair.active.name}", "one of its Pods can answer")
     left = (pair.split.gaining.moved or 0.0) + pace.interval + RETURN_SECONDS - look.now
-    if takes or not is_pending_fit or left <= 0:
+    if active.health in (Health.READY, Health.UNKNOWN) or left <= 0:
         return None
     wait = wait_beside(Hold.STEP, wanted, f"the applications run on {pair.active.name} with that capacity")
     return replace(wait, wake_after=left)

@@ -1,0 +1,293 @@
+"""Lives of RayServices whose requests move in steps: forward, back, to a third spec, and with something broken."""
+
+from itertools import pairwise
+
+import pytest
+from msgspec import structs
+
+from heliostat.api.settings import Settings, default_gates
+from plan.rayservice.service_worlds import (
+    NAME,
+    OTHER_CONFIG,
+    ServiceWorld,
+    accept_routing,
+    act,
+    begin_incremental,
+    deploy,
+    settle,
+)
+from plan.rayservice.test_lives import NEW_IMAGE
+from plan.worlds import pod_template
+
+THIRD_IMAGE = {"headGroupSpec": {"template": pod_template("ray-head", image="ray:third")}}
+OLD_IMAGE = {"headGroupSpec": {"template": {"spec": {"image": None}}}}
+
+
+def tick(world: ServiceWorld, seconds: float = 1.0) -> ServiceWorld:
+    return deploy(settle(act(world))).after(seconds)
+
+
+def live(world: ServiceWorld, ticks: int) -> ServiceWorld:
+    for _ in range(ticks):
+        world = tick(world)
+    return world
+
+
+def served(**options: int) -> ServiceWorld:
+    world = live(begin_incremental(**options), 8)
+    assert world.weights == {world.active: 100}
+    return world
+
+
+def pass_through(world: ServiceWorld, most: int = 60) -> tuple[ServiceWorld, list[tuple[int | None, ...]]]:
+    """Until the upgrade is over, with the shares that the status told on the way."""
+    told: list[tuple[int | None, ...]] = []
+    for _ in range(most):
+        world = tick(world)
+        if world.shares not in told[-1:]:
+            told.append(world.shares)
+        if told and world.condition("UpgradeInProgress")[0] == "False":
+            break
+    return world, told
+
+
+def upgraded_to(shares: tuple[int | None, ...], **options: int) -> ServiceWorld:
+    """In the middle of an upgrade, where the status tells this."""
+    world = served(**options).edit(rayClusterConfig=NEW_IMAGE)
+    for _ in range(60):
+        world = tick(world)
+        if world.shares == shares:
+            return world
+    raise AssertionError(f"never at {shares}")
+
+
+def test_a_first_deployment_has_a_gateway_and_all_requests() -> None:
+    world = served()
+    assert world.names("Gateway") == {f"{NAME}-gateway"}
+    assert f"{world.active}-serve-svc" in world.names("Service")
+    assert f"{NAME}-serve-svc" not in world.names("Service")
+    assert world.shares == (None, None, 100, 100)
+    assert world.condition("Ready") == ("True", "NonZeroServeEndpoints")
+    assert world.plan().is_empty
+
+
+def test_an_upgrade_passes_through_kuberays_steps() -> None:
+    world = served()
+    before = world.active
+    moved, told = pass_through(world.edit(rayClusterConfig=NEW_IMAGE))
+    assert told == [
+        (0, None, 100, 100), (50, None, 100, 100), (50, 0, 100, 100), (50, 25, 100, 75), (50, 50, 50, 50),
+        (100, 50, 50, 50), (100, 75, 50, 25), (None, None, 100, 100),
+    ]  # fmt: skip
+    assert moved.active != before
+    assert tick(moved).weights == {moved.active: 100}
+    assert live(live(moved, 3).after(60), 3).names("RayCluster") == {moved.active}
+
+
+def test_replicas_are_left_to_the_autoscaler_while_another_cluster_serves() -> None:
+    world = live(served().edit(rayClusterConfig=NEW_IMAGE), 3)
+    groups = {
+        each["metadata"]["name"]: each["spec"]["workerGroupSpecs"][0].get("replicas")
+        for each in world.of_kind("RayCluster")
+    }
+    assert groups == {world.active: 1, world.pending: None}
+
+
+def test_requests_move_only_after_each_interval_and_only_as_far_as_there_is_capacity() -> None:
+    world, moves = served(surge=30, step=25, interval=7).edit(rayClusterConfig=NEW_IMAGE), list[float]()
+    while world.condition("UpgradeInProgress")[0] != "False" or not moves:
+        after = tick(world)
+        if after.pending == world.pending and after.weights.get(after.pending) != world.weights.get(world.pending):
+            moves.append(world.world.now)
+        world = after
+    gaps = [later - earlier for earlier, later in pairwise(moves)]
+    assert len(moves) == 8, "its first appearance counts"
+    assert min(gaps) >= 7
+
+
+def test_nothing_moves_without_a_gateway_that_somebody_serves_and_the_plan_says_so() -> None:
+    world = live(structs.replace(begin_incremental(), has_gateways=False), 8)
+    assert world.condition("Ready")[0] == "True"
+    stuck = live(world.edit(rayClusterConfig=NEW_IMAGE), 20)
+    assert stuck.shares[0] == 0
+    assert stuck.weights[stuck.active] == 100
+    assert "GatewayNotReady" in stuck.waits
+    (wait,) = [each for each in stuck.plan().waits if each.reason == "GatewayNotReady"]
+    assert "gatewayClassName is any" in wait.message
+    freed, _ = pass_through(structs.replace(stuck, has_gateways=True))
+    assert freed.active == stuck.pending
+
+
+def test_a_route_that_was_not_taken_up_holds_the_next_step_for_a_while() -> None:
+    world = upgraded_to((50, 25, 100, 75))
+    held = live(structs.replace(world, has_gateways=False), 8)  # nobody looks at the route any more
+    assert held.shares == (50, 50, 100, 50)
+    assert "RouteNotReady" in held.waits
+    assert live(held, 12).shares[0] == 100
+
+
+def test_capacity_that_serve_does_not_have_yet_gets_no_requests() -> None:
+    world = upgraded_to((50, 0, 100, 100))
+    for _ in range(12):
+        world = deploy(settle(act(world)), "DEPLOYING").after(1)
+    assert world.weights[world.pending] == 0
+    assert "UpgradeStep" in world.waits
+    assert live(world, 4).weights[world.pending] == 25
+
+
+def test_a_cluster_without_a_pod_that_could_answer_gets_no_requests() -> None:
+    world = upgraded_to((50, 0, 100, 100))
+    unready = {"status": {"conditions": [{"type": "Ready", "status": "False"}]}}
+    for _ in range(8):
+        world = act(deploy(world)).after(1)
+        for pod in (f"{world.pending}-head", f"{world.pending}-worker"):
+            world = world.change("Pod", pod, unready)
+    assert world.weights[world.pending] == 0
+    assert "NoEndpoint" in world.waits
+
+
+def test_a_silent_dashboard_of_the_active_cluster_does_not_stop_requests_from_moving() -> None:
+    world = upgraded_to((50, 25, 100, 75))
+    before = world.active
+    quiet = structs.replace(world, silent_clusters=frozenset({before}))
+    moved, told = pass_through(quiet)
+    assert moved.active == world.pending
+    assert (100, 75, 50, 25) in told
+
+
+def test_weights_that_somebody_else_wrote_are_put_right() -> None:
+    world = upgraded_to((50, 25, 100, 75))
+    route = world.of_kind("HTTPRoute")[0]
+    refs = route["spec"]["rules"][0]["backendRefs"]
+    spoilt = [{**refs[0], "weight": 3}, {**refs[1], "weight": 97}]
+    rules = [{**route["spec"]["rules"][0], "backendRefs": spoilt}]
+    world = accept_routing(world.change("HTTPRoute", f"{NAME}-httproute", {"spec": {"rules": rules}}))
+    mended = act(world)
+    assert mended.shares == (50, 25, 100, 75)
+    assert mended.weights == {world.active: 75, world.pending: 25}
+
+
+def test_what_a_server_fills_in_is_no_reason_to_write() -> None:
+    world = served()
+    listener = {"name": "http", "protocol": "HTTP", "port": 80, "allowedRoutes": {"namespaces": {"from": "Same"}}}
+    filled = world.change("Gateway", f"{NAME}-gateway", {"spec": {"listeners": [listener]}})
+    route = filled.of_kind("HTTPRoute")[0]
+    (rule,) = route["spec"]["rules"]
+    refs = [{"group": "", "kind": "Service", **ref} for ref in rule["backendRefs"]]
+    parents = [{"group": "gateway.networking.k8s.io", "kind": "Gateway", **ref} for ref in route["spec"]["parentRefs"]]
+    spec = {"parentRefs": parents, "rules": [{**rule, "backendRefs": refs}]}
+    filled = filled.change("HTTPRoute", f"{NAME}-httproute", {"spec": spec})
+    assert accept_routing(filled).plan().is_empty
+
+
+@pytest.mark.parametrize(
+    "shares", [(0, None, 100, 100), (50, 0, 100, 100), (50, 25, 100, 75), (100, 50, 50, 50), (100, 75, 50, 25)]
+)
+def test_an_edit_back_leads_to_the_former_routing(shares: tuple[int | None, ...]) -> None:
+    world = upgraded_to(shares)
+    former, left = world.active, world.pending
+    edited = act(world.edit(rayClusterConfig=OLD_IMAGE))
+    assert not shares[1] or edited.condition("RollbackInProgress")[1] == "DesiredClusterSpecChanged"
+    back, told = pass_through(deploy(settle(edited)))
+    assert (back.active, back.pending) == (former, "")
+    assert back.condition("RollbackInProgress") == ("", "")
+    assert back.condition("UpgradeInProgress") == ("False", "NoPendingCluster")
+    assert back.shares == (None, None, 100, 100)
+    settled = live(back, 2)
+    assert settled.weights == {former: 100}
+    assert left not in live(settled.after(60), 4).names("RayCluster")
+    traffic = [each[3] for each in told]
+    assert traffic == sorted(traffic, key=lambda each: each or 0)
+
+
+def test_a_change_of_mind_on_the_way_back_goes_forward_again() -> None:
+    world = upgraded_to((100, 50, 50, 50))
+    turned = live(world.edit(rayClusterConfig=OLD_IMAGE), 4)
+    assert turned.condition("RollbackInProgress")[0] == "True"
+    again = act(turned.edit(rayClusterConfig=NEW_IMAGE))
+    assert again.condition("RollbackInProgress") == ("", "")
+    moved, _ = pass_through(deploy(settle(again)))
+    assert moved.active == world.pending
+
+
+def test_a_third_spec_goes_back_first_and_then_to_a_third_cluster() -> None:
+    world = upgraded_to((100, 50, 50, 50))
+    former, second = world.active, world.pending
+    edited = world.edit(rayClusterConfig=THIRD_IMAGE, serveConfigV2=OTHER_CONFIG)
+    for _ in range(30):
+        edited = tick(edited)
+        if edited.pending != second:
+            break
+        assert edited.active == former
+        assert "m:b" not in str(edited.serve[former]), "the third configuration is for the third cluster"
+    assert edited.weights[former] == 100
+    moved, _ = pass_through(edited)
+    assert moved.active not in (former, second)
+    assert "m:b" in str(moved.serve[moved.active])
+
+
+def test_the_configuration_of_the_next_cluster_does_not_reach_the_one_that_serves() -> None:
+    world = served()
+    edited = live(world.edit(rayClusterConfig=NEW_IMAGE, serveConfigV2=OTHER_CONFIG), 16)
+    assert edited.shares[2] == 50, "its capacity was changed"
+    assert "m:a" in str(edited.serve[world.active])
+    assert "m:b" in str(edited.serve[edited.pending])
+
+
+def test_a_pending_cluster_that_died_does_not_hold_up_the_way_back() -> None:
+    world = upgraded_to((100, 75, 50, 25))
+    dead = world.without("RayCluster", world.pending).edit(rayClusterConfig=OLD_IMAGE)
+    back, _ = pass_through(dead)
+    assert (back.active, back.pending) == (world.active, "")
+    assert world.pending not in back.names("RayCluster"), "it is not made again"
+
+
+def test_a_pending_cluster_that_died_gives_its_requests_back_and_starts_anew() -> None:
+    world = upgraded_to((100, 75, 50, 25))
+    lost = live(world.without("RayCluster", world.pending), 1)
+    assert lost.shares[2] == 100
+    again = live(lost, 1)
+    assert again.weights[world.active] == 100
+    moved, _ = pass_through(live(again, 2))
+    assert moved.active == world.pending
+
+
+def test_without_the_active_cluster_the_pending_one_takes_everything_as_soon_as_it_runs() -> None:
+    world = upgraded_to((50, 25, 100, 75))
+    lost = tick(world.without("RayCluster", world.active))
+    assert lost.active == world.pending
+    assert "RollbackImpossible" in lost.told
+    after = live(lost, 2)
+    assert after.weights == {after.active: 100}
+    assert after.shares[2] == 100
+
+
+def test_suspended_in_the_middle_nothing_is_left_and_it_comes_back_whole() -> None:
+    world = upgraded_to((50, 25, 100, 75))
+    suspended = live(world.edit(suspend=True), 5)
+    assert suspended.condition("Suspended") == ("True", "SuspendComplete")
+    for kind in ("RayCluster", "Gateway", "HTTPRoute"):
+        assert suspended.names(kind) == set()
+    assert {"DeletedGateway", "DeletedHTTPRoute"} <= set(suspended.told)
+    resumed = live(suspended.edit(suspend=False), 10)
+    assert resumed.weights == {resumed.active: 100}
+    assert resumed.condition("Ready")[0] == "True"
+
+
+def test_a_restart_in_the_middle_sends_nothing_again() -> None:
+    world = upgraded_to((50, 25, 100, 75))
+    assert act(world.restart()).configured == world.configured
+
+
+def test_without_the_gate_no_gateway_is_made_and_upgrades_are_off() -> None:
+    gates = {**default_gates(), "RayServiceIncrementalUpgrade": False}
+    world = live(structs.replace(begin_incremental(), settings=Settings(gates=gates)), 8)
+    assert world.names("Gateway") == set()
+    assert world.routed == world.active
+    assert "UpgradeOff" in live(world.edit(rayClusterConfig=NEW_IMAGE), 3).waits
+
+
+def test_a_surge_of_nothing_is_told() -> None:
+    world = live(served(surge=0, step=0).edit(rayClusterConfig=NEW_IMAGE), 12)
+    assert world.shares == (0, 0, 100, 100)
+    assert "NeverMoves" in world.waits
