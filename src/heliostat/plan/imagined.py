@@ -1,8 +1,9 @@
 """A world in memory in which plans are carried out, to see where they lead: ``render`` shows what is made in it.
 
 ``carry_out`` does what an API server would: it gives UIDs and versions, fills in what a Service gets, checks that
-deletes and patches name what is there, and merges patches. ``settle`` does what nodes, cert-manager and gateways would: Pods run,
-certificates are issued, Gateways are programmed, what is deleted goes. Nothing here decides anything. Calls to Ray are not answered.
+deletes and patches name what is there, and merges patches. ``settle`` does what nodes, cert-manager and gateways would:
+Pods run, certificates are issued, Gateways are programmed, what is deleted goes. Nothing here decides anything. Calls
+to Ray are not answered.
 """
 
 import hashlib

@@ -236,9 +236,9 @@ def settle(world: ServiceWorld) -> ServiceWorld:
     gone |= {f"{name}-serve-svc" for name in _all_names(world) - world.names("RayCluster")}
     kept = {key: tree for key, tree in imagined.objects.items() if tree["metadata"]["name"] not in gone}
     settled = structs.replace(imagined, objects=kept).settle()
-    return _move_endpoints(
-        accept_routing(world.with_world(settled)) if world.has_gateways else world.with_world(settled)
-    )
+    if world.has_gateways:
+        return _move_endpoints(accept_routing(world.with_world(settled)))
+    return _move_endpoints(world.with_world(settled.hold(*world.of_kind("Gateway"))))
 
 
 def accept_routing(world: ServiceWorld) -> ServiceWorld:

@@ -7,7 +7,8 @@ from heliostat.kube.documents import read_documents
 from heliostat.kube.jsontree import copy_tree, encode_json, merge_patch
 from heliostat.plan.against import Planned, plan_document
 from heliostat.plan.kind import Surroundings
-from plan.rayservice.service_worlds import OTHER_CONFIG, ServiceWorld, begin, run
+from plan.rayservice.service_worlds import OTHER_CONFIG, ServiceWorld, begin, begin_incremental, run
+from plan.rayservice.test_incremental import OLD_IMAGE, THIRD_IMAGE, live, upgraded_to
 from plan.worlds import NAMESPACE, Tree
 
 
@@ -63,3 +64,14 @@ def test_a_refused_edit_has_its_findings_and_no_word_about_clusters() -> None:
     planned = plan_edit(run(begin()), {"upgradeStrategy": {"type": "Sometimes"}})
     assert planned.notes == ()
     assert any(problem.severity == "error" for problem in planned.problems)
+
+
+def test_an_upgrade_in_steps_is_told_with_its_pace_and_its_way_back() -> None:
+    world = live(begin_incremental(), 8)
+    (note,) = plan_edit(world, IMAGE).notes
+    assert "requests move there by 25 % every 4 s, with at most 150 % of the capacity in both" in note
+    half = upgraded_to((50, 25, 100, 75))
+    (note,) = plan_edit(half, {"rayClusterConfig": OLD_IMAGE}).notes
+    assert note == f"the upgrade is undone: requests go back to {half.active} step by step"
+    (note,) = plan_edit(half, {"rayClusterConfig": THIRD_IMAGE}).notes
+    assert "and then to a new RayCluster, because of spec.rayClusterConfig.headGroupSpec" in note

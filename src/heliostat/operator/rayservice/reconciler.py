@@ -17,7 +17,14 @@ from heliostat.kube.plan import Plan
 from heliostat.kube.pods import PodView
 from heliostat.operator.building import Building
 from heliostat.operator.kind_reconciler import KindReconciler
-from heliostat.operator.kinds import RAY_CLUSTERS, RAY_SERVICES, SERVE_SLICES, WholeObject, kinds_around_services
+from heliostat.operator.kinds import (
+    RAY_CLUSTERS,
+    RAY_SERVICES,
+    SERVE_SLICES,
+    EndpointSlice,
+    WholeObject,
+    kinds_around_services,
+)
 from heliostat.operator.labelled import Labelled, label_ray_pods, view_ray_pods
 from heliostat.operator.ray_facts import Question, RayFacts
 from heliostat.operator.rayservice.calls import ServeCalls
@@ -113,13 +120,13 @@ class RayServiceReconciler(KindReconciler[ObservedService, None, Remembered, Mem
         return view_ray_pods(self._pods.asked(self.interests, key, Key(key.namespace, name)))
 
     def _count_endpoints(self, key: Key, names: Iterable[str]) -> int | Unknown:
-        found = [self._slices.asked(self.interests, key, Key(key.namespace, name)) for name in names]
-        unknown = next((slices for slices in found if isinstance(slices, Unknown)), None)
-        if unknown is not None:
-            return unknown
-        return count_ready(
-            each.endpoints or () for slices in found if not isinstance(slices, Unknown) for each in slices
-        )
+        found: list[EndpointSlice] = []
+        for name in names:
+            slices = self._slices.asked(self.interests, key, Key(key.namespace, name))
+            if isinstance(slices, Unknown):
+                return slices
+            found += slices
+        return count_ready(each.endpoints or () for each in found)
 
 
 def add_controller(building: Building) -> None:

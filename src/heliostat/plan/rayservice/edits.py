@@ -11,10 +11,13 @@ import msgspec
 from heliostat.api.markers import JsonObject
 from heliostat.api.raycluster import RayClusterSpec
 from heliostat.api.settings import Settings
+from heliostat.api.validation.service import is_incremental_upgrade
 from heliostat.desired.raycluster.spec_hash import Projection, project_spec
 from heliostat.kube.facts import Unknown
 from heliostat.plan.rayservice.clusters import Verdict, decide_clusters, look_at_clusters
+from heliostat.plan.rayservice.comparing import Fit
 from heliostat.plan.rayservice.observed import ObservedService
+from heliostat.plan.rayservice.shares import ALL, pace_of
 
 _MOST_FIELDS = 5
 _CONFIG = "spec.rayClusterConfig"
@@ -34,17 +37,27 @@ def tell_edit(observed: ObservedService, live: JsonObject | None, settings: Sett
         case Verdict.NEW:
             yield (
                 f"a new RayCluster is made beside {observed.active_name or observed.pending_name}, because of {fields};"
-                " requests move there when its applications run"
+                f" requests move there {_tell_pace(observed, settings)}"
             )
         case Verdict.IN_PLACE:
             yield f"the RayCluster is changed in place, because of {fields}; its Pods stay"
         case Verdict.OFF:
             yield f"the RayCluster stays as it is although {fields} changed: upgrades are off (spec.upgradeStrategy)"
+        case Verdict.STAY if sight.is_back:
+            further = "" if sight.active is Fit.SAME else f", and then to a new RayCluster, because of {fields}"
+            yield f"the upgrade is undone: requests go back to {observed.active_name} step by step{further}"
         case Verdict.STAY:
             yield "the RayCluster stays as it is: nothing that its Pods are made from has changed"
     before = ((live or {}).get("spec") or {}).get("serveConfigV2")
     if live is not None and before != observed.service.spec.serve_config_v2 and verdict is not Verdict.NEW:
         yield "Serve updates its applications in place, because of spec.serveConfigV2"
+
+
+def _tell_pace(observed: ObservedService, settings: Settings) -> str:
+    if not is_incremental_upgrade(observed.service.spec, settings):
+        return "when its applications run"
+    pace = pace_of(observed.service)
+    return f"by {pace.step} % every {pace.interval} s, with at most {ALL + pace.surge} % of the capacity in both"
 
 
 def _name_fields(observed: ObservedService) -> str:

@@ -8,6 +8,9 @@ to the pending cluster, backward to the active one. Everything here is a functio
 from msgspec import Struct
 from msgspec.structs import replace
 
+from heliostat.api.rayservice import RayService
+from heliostat.desired.rayservice.gateway import upgrade_options
+
 ALL = 100
 
 
@@ -44,6 +47,14 @@ class Split(Struct, frozen=True):
     def gaining(self) -> Share:
         """Of the cluster that traffic goes to."""
         return self.active if self.is_back else self.pending
+
+
+def pace_of(service: RayService) -> Pace:
+    options = upgrade_options(service)
+    if options is None:
+        return Pace(0, 0, 1)  # refused before anybody asks
+    surge = 100 if options.max_surge_percent is None else options.max_surge_percent
+    return Pace(surge, options.step_size_percent, max(options.interval_seconds, 1))
 
 
 def step_capacity(split: Split, pace: Pace, *, can_grow: bool = True) -> Split:

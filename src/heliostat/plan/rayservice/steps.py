@@ -7,8 +7,6 @@ counts when the route was seen to have it. So a pass that is repeated, or lost, 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from heliostat.api.rayservice import RayService
-from heliostat.desired.rayservice.gateway import upgrade_options
 from heliostat.desired.rayservice.names import choose_cluster_name, gateway_name
 from heliostat.kube.facts import Unknown
 from heliostat.plan.draft import NOTHING, Draft, Part, wait_beside
@@ -37,6 +35,7 @@ from heliostat.plan.rayservice.shares import (
     is_moved,
     is_moved_back,
     next_weights,
+    pace_of,
     seconds_until_due,
     step_capacity,
 )
@@ -55,14 +54,6 @@ class Pair(Struct, frozen=True):
     pending: Slot
     split: Split
     has_news: bool = False
-
-
-def pace_of(service: RayService) -> Pace:
-    options = upgrade_options(service)
-    if options is None:
-        return Pace(0, 0, 1)  # refused before anybody asks
-    surge = 100 if options.max_surge_percent is None else options.max_surge_percent
-    return Pace(surge, options.step_size_percent, max(options.interval_seconds, 1))
 
 
 def plan_steps(draft: Draft, look: Look, sight: Sight) -> statuses.Shown:
