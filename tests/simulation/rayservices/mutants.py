@@ -28,7 +28,7 @@ from heliostat.plan.rayservice import status as statuses
 from heliostat.plan.rayservice.answers import ServeInfo
 from heliostat.plan.rayservice.clusters import Sight, Verdict
 from heliostat.plan.rayservice.comparing import Fit
-from heliostat.plan.rayservice.observed import ObservedService
+from heliostat.plan.rayservice.look import Look
 from heliostat.plan.rayservice.serving import Health, ServeSight
 from heliostat.runtime.errors import ApiError
 from simulation.mutants import Mutant, replaced
@@ -52,8 +52,8 @@ def nobody_has_to_answer() -> Any:
 def a_name_that_nobody_wrote_down() -> Any:
     """KubeRay #2374, PR 4273: an orphan, or a second cluster for one owner."""
 
-    def drawn(service_: Any, tree: Any, name: str, *rest: Any) -> Any:
-        return build_cluster_of_service(service_, tree, f"{name}x", *rest)
+    def drawn(service_: Any, tree: Any, name: str, *rest: Any, **named: Any) -> Any:
+        return build_cluster_of_service(service_, tree, f"{name}x", *rest, **named)
 
     return replaced((clusters, "build_cluster_of_service", drawn))
 
@@ -118,10 +118,11 @@ def an_old_status_decides_what_is_unused() -> Any:
     """A view in which the next cluster is not named yet, or the serving one no longer."""
     plan = unused.plan_unused
 
-    def forgetful(observed: ObservedService, now: float) -> Any:
+    def forgetful(look: Look) -> Any:
+        observed = look.observed
         slot = {**(observed.status.get("pendingServiceStatus") or {}), "rayClusterName": ""}
         status = {**observed.status, "pendingServiceStatus": slot}
-        return plan(replace(observed, tree={**observed.tree, "status": status}), now)
+        return plan(replace(look, observed=replace(observed, tree={**observed.tree, "status": status})))
 
     return replaced((service, "plan_unused", forgetful))
 
@@ -129,8 +130,8 @@ def an_old_status_decides_what_is_unused() -> Any:
 def a_new_version_rolls_everything() -> Any:
     """KubeRay #2315, PR 2320: the hash is another one with every version of the operator."""
 
-    def build(service_: Any, tree: Any, name: str, settings: Any) -> Any:
-        cluster = build_cluster_of_service(service_, tree, name, settings)
+    def build(service_: Any, tree: Any, name: str, settings: Any, **named: Any) -> Any:
+        cluster = build_cluster_of_service(service_, tree, name, settings, **named)
         cluster["metadata"]["annotations"][SERVICE_HASH] += settings.operator_version
         return cluster
 

@@ -9,8 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from heliostat.api.markers import JsonObject
-from heliostat.kube.timestamps import format_timestamp
-from heliostat.plan.moments import moment_of
+from heliostat.kube.timestamps import format_timestamp, moment_of
 from heliostat.plan.rayservice import status as statuses
 from heliostat.plan.rayservice.observed import PENDING, ObservedService
 from heliostat.plan.rayservice.serving import ServeSight
