@@ -4,6 +4,7 @@ The random search must find every one of them by itself, by the law that it brea
 """
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 from msgspec.structs import replace
@@ -102,6 +103,28 @@ def no_answer_means_no_application() -> Any:
         return guess
 
     return replaced((calls.ServeCalls, "ask_serve", ask))
+
+
+def what_was_sent_is_not_sent_again() -> Any:
+    """KubeRay #4717: a head comes back without its applications, and the operator remembers to have sent them."""
+    return replaced((serving, "_hold_back", lambda sent, *_rest: None if sent is None else 1e9))
+
+
+def the_head_service_comes_first() -> Any:
+    """KubeRay PR 2343: an error at the head Service ended the pass, and the serve Service was never switched."""
+    plan = routing.plan_services
+
+    def in_a_row(draft: Any, observed: ObservedService, *rest: Any) -> None:
+        found = observed.find_head_service()
+        if not isinstance(found, dict) or observed.owns(found):
+            plan(draft, observed, *rest)
+
+    return replaced((_planner_of_routes(), "plan_services", in_a_row))
+
+
+def _planner_of_routes() -> Any:
+    """The module that moves requests, whichever holds the name."""
+    return service if hasattr(service, "plan_services") else import_module("heliostat.plan.rayservice.whole")
 
 
 def the_former_cluster_goes_at_once() -> Any:
@@ -204,6 +227,7 @@ RAY_SERVICE_MUTANTS = (
     _mutant(a_third_spec_is_ignored, "V1", "V5", since=2),
     _mutant(memory_decides_what_is_sent, "V6"),
     _mutant(no_answer_means_no_application, "V6"),
+    _mutant(what_was_sent_is_not_sent_again, "L1", since=10),
     _mutant(the_former_cluster_goes_at_once, "V7", since=1),
     _mutant(the_former_cluster_stays, "V2", since=1),
     _mutant(an_old_status_decides_what_is_unused, "V7", since=1),
