@@ -24,6 +24,7 @@ class Question(Struct, frozen=True):
     fact: FactKey
     fetch: Callable[[], Awaitable[Any]]
     source: str
+    every_seconds: float = EVERY_SECONDS
 
 
 class RayFacts:
@@ -67,7 +68,7 @@ class RayFacts:
             finally:
                 self._asked.add(fact)
 
-        self.cache.watch(fact, ask, EVERY_SECONDS, source=question.source, greatest_age=GREATEST_AGE)
+        self.cache.watch(fact, ask, question.every_seconds, source=question.source, greatest_age=GREATEST_AGE)
 
     def get(self, fact: FactKey) -> Fact[Any] | Unknown:
         return self.cache.get(fact)

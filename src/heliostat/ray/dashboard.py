@@ -34,6 +34,7 @@ _KIB, _MIB = 1024, 1024 * 1024
 _MOST_INFO, _MOST_LIST, _MOST_LOGS, _MOST_HEALTH = 4 * _MIB, 32 * _MIB, 64 * _MIB, 4 * _KIB
 _SLOWEST = 1024 * 1024  # bytes of a package that are sent in a second, also on a busy machine
 _SERVE = "/api/serve/applications/"
+_DECLARATIVE = (("api_type", "declarative"),)
 _PACKAGE_SECONDS = 60.0
 
 
@@ -112,8 +113,14 @@ class RayDashboard:
                 yield text
 
     async def fetch_applications(self) -> ServeDetails:
-        call = self._call("GET", _SERVE, query=(("api_type", "declarative"),), most=_MOST_LIST)
-        return decode_answer(call, await self._send(call), ServeDetails)
+        return self.read_applications(await self.fetch_applications_text())
+
+    async def fetch_applications_text(self) -> bytes:
+        """As it comes, for who has read the same before."""
+        return await self._send(self._call("GET", _SERVE, query=_DECLARATIVE, most=_MOST_LIST))
+
+    def read_applications(self, text: bytes) -> ServeDetails:
+        return decode_answer(self._call("GET", _SERVE, query=_DECLARATIVE, most=_MOST_LIST), text, ServeDetails)
 
     async def put_applications(self, config: dict[str, Any]) -> None:
         """All of them: what the configuration does not name is deleted."""

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from heliostat.runtime.connection import Connection, Proof
 from heliostat.runtime.https_transport import HttpsTransport
+from heliostat.runtime.quick_gets import QuickGets
 from heliostat.runtime.transport import Transport
 
 DIRECT_SECONDS = 2.0
@@ -85,6 +86,6 @@ class _Nobody:
         """Nothing is held."""
 
 
-def open_direct_transport(user_agent: str = "heliostat") -> HttpsTransport:
+def open_direct_transport(user_agent: str = "heliostat") -> QuickGets:
     """One for all dashboards: the address stands in the path of each call, after two slashes."""
-    return HttpsTransport(Connection(server="http:", credentials=_Nobody()), user_agent)
+    return QuickGets(HttpsTransport(Connection(server="http:", credentials=_Nobody()), user_agent), user_agent)

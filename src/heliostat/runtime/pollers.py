@@ -216,7 +216,7 @@ class FactCache(Generic[K, V]):
             self._succeeded(key, watched, value, source)
 
     def _succeeded(self, key: K, watched: _Watched[V], value: V, source: str) -> None:
-        is_other = watched.fetched_at is None or value != watched.value
+        is_other = watched.fetched_at is None or (value is not watched.value and value != watched.value)
         is_news = not watched.told or is_other
         if is_other or watched.known_version != watched.version:
             watched.first_at = self._clock()

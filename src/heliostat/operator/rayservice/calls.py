@@ -17,12 +17,14 @@ from heliostat.runtime.errors import UnavailableError
 
 _UNNAMED = "default"
 MOST_SILENCES = 4  # of one proxy, one after the other, and it takes no requests
+MOST_READ = 5000  # reports; one that is forgotten is read again
 MOST_SILENT = 1000  # proxies; forgetting one delays a decision
 
 
 class ServeCalls:
     def __init__(self, access: RayAccess) -> None:
         self._access = access
+        self._read: dict[str, tuple[bytes, ServeInfo]] = {}  # by dashboard: the last report, and what it means
         self._silences: dict[str, int] = {}  # of proxies, by the UID of the Pod
 
     def register(self, effects: Effects) -> None:
@@ -31,7 +33,15 @@ class ServeCalls:
     def ask_serve(self, namespace: str, question: AskServe) -> Callable[[], Awaitable[ServeInfo]]:
         async def ask() -> ServeInfo:
             dashboard = await self._access.open(Place(namespace, question.address, question.secret))
-            return understand(await dashboard.fetch_applications())
+            text = await dashboard.fetch_applications_text()
+            place = f"{namespace}/{question.address}"
+            known = self._read.get(place)
+            if known is None or known[0] != text:
+                known = text, understand(dashboard.read_applications(text))
+                if len(self._read) >= MOST_READ:
+                    self._read.clear()
+                self._read[place] = known
+            return known[1]
 
         return ask
 

@@ -5,6 +5,7 @@ clusters or the endpoints of its serve Service do, when Serve or a proxy tells s
 """
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -43,6 +44,9 @@ from heliostat.runtime.caches import Caches
 from heliostat.runtime.reconciler import Source
 
 NAME = "rayservice-controller"  # what KubeRay's events name as their reporter
+
+# Between two questions to one Serve, give or take a tenth: what changes there is seen within two seconds.
+SERVE_SECONDS = 1.7
 
 
 class Asking(Struct, frozen=True):
@@ -99,16 +103,16 @@ class RayServiceReconciler(KindReconciler[ObservedService, None, Remembered, Mem
         asked = list_questions(observed, self.settings)
         serve = {applications_key(uid, each.cluster): each for each in asked if isinstance(each, AskServe)}
         proxies = {proxy_key(uid, each.uid): each for each in asked if isinstance(each, AskProxy)}
-        space = key.namespace
+        space, question = key.namespace, partial(Question, every_seconds=SERVE_SECONDS)
         facts.watch_all(
             APPLICATIONS,
             key,
-            (Question(fact, calls.ask_serve(space, each), f"{space}/{each.address}") for fact, each in serve.items()),
+            (question(fact, calls.ask_serve(space, each), f"{space}/{each.address}") for fact, each in serve.items()),
         )
         facts.watch_all(
             PROXY,
             key,
-            (Question(fact, calls.ask_proxy(space, each), f"{each.ip}:{each.port}") for fact, each in proxies.items()),
+            (question(fact, calls.ask_proxy(space, each), f"{each.ip}:{each.port}") for fact, each in proxies.items()),
         )
         return replace(
             observed,
