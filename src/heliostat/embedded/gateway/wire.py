@@ -1,8 +1,8 @@
 """One connection as bytes in both directions, with as little as possible between the socket and who reads it.
 
 Rules: what nobody has taken stays bounded, because the other side is then not read any more; ``send`` never waits, and
-``drain`` waits while the other side takes nothing; an end is told once everything before it was taken. asyncio's own
-streams do the same at twice the price for each message.
+``drain`` waits while the other side takes nothing; an end is told once everything before it was taken, and at once to
+``on_end``: asyncio's own streams tell nobody that a client hung up while no one reads.
 """
 
 import asyncio
