@@ -311,6 +311,29 @@ def test_a_client_that_leaves_takes_the_back_ends_connection_along() -> None:
     play(scene)
 
 
+def test_a_request_whose_client_hung_up_is_not_sent_again() -> None:
+    async def scene() -> None:
+        begun, gone = asyncio.Event(), asyncio.Event()
+
+        async def stuck(reader: asyncio.StreamReader, _writer: asyncio.StreamWriter) -> None:
+            await read_request(reader)
+            begun.set()
+            await reader.read()
+            gone.set()
+
+        async with plane(one=stuck) as made:
+            client = await made.connect()
+            client.send(GET)
+            await begun.wait()
+            client.writer.close()
+            await gone.wait()
+            assert await made.connect()  # a turn of the loop, and another client
+            assert len(made.dialled) == 1
+            assert made.telemetry.retries.value("ns", "route") == 0
+
+    play(scene)
+
+
 def test_an_answer_before_the_end_of_the_request_is_not_lost() -> None:
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await read_request(reader)

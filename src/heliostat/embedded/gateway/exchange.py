@@ -46,13 +46,14 @@ class Exchange:
         self.has_begun = False  # the client has seen something of the answer
         self.keeps_client = keeps_connection(head.minor, head.headers) and not is_draining
         self.keeps_upstream = False
+        self.is_abandoned = False  # the client hung up before the end
         self._client = client
         self._head = head
         self._body = body
 
     async def run(self, upstream: Wire) -> None:
         """Raises NoAnswerError, NoHttpError and OSError; whether the client has seen anything says ``has_begun``."""
-        self._client.on_end = upstream.abort
+        self._client.on_end = lambda: self._abandon(upstream)
         upstream.send(build_upstream_head(self._head, self._body, self._client.peer))
         sending = None if self._body.is_done else asyncio.create_task(self._send_body(upstream))
         try:
@@ -64,6 +65,10 @@ class Exchange:
                     self.keeps_client = self.keeps_upstream = False
                 sending.cancel()
                 await asyncio.gather(sending, return_exceptions=True)
+
+    def _abandon(self, upstream: Wire) -> None:
+        self.is_abandoned = True
+        upstream.abort()
 
     async def _send_body(self, upstream: Wire) -> None:
         """A client that leaves in the middle takes the back end's connection along: half is not the whole."""

@@ -140,8 +140,9 @@ class Session:
         try:
             await exchange.run(wire)
         except (NoAnswerError, NoHttpError, OSError) as error:
-            if self._client.is_lost or exchange.has_begun:
-                self._board.telemetry.broken.inc(*_labels(route))
+            if exchange.is_abandoned or exchange.has_begun:
+                if not exchange.is_abandoned:
+                    self._board.telemetry.broken.inc(*_labels(route))
                 self._client.abort()
                 return False
             is_harmless = head.method in IDEMPOTENT and isinstance(body, NoBody)
