@@ -1,6 +1,7 @@
 """Services and names for the Pods of this node: proxy and resolver on a directory that is kept from the API."""
 
 import asyncio
+import contextlib
 import socket
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -14,6 +15,8 @@ from heliostat.embedded.node.network.dns_zone import Zone
 from heliostat.embedded.node.network.service_proxy import ServiceProxy
 from heliostat.embedded.node.network.wiring import Wiring
 from heliostat.embedded.node.node_facts import NodeFacts
+
+AGAIN_SECONDS = 5.0
 
 
 class ClusterNetwork:
@@ -56,8 +59,10 @@ class ClusterNetwork:
     async def _keep_proxy(self) -> None:
         while True:
             self._changed.clear()
-            await self._proxy.refresh()
-            await self._changed.wait()
+            is_complete = await self._proxy.refresh()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(None if is_complete else AGAIN_SECONDS):
+                    await self._changed.wait()
 
 
 def _variables_of(service: KnownService) -> dict[str, Any]:

@@ -123,6 +123,25 @@ def test_the_address_of_a_gateway_is_left_to_it() -> None:
     asyncio.run(play())
 
 
+def test_a_port_that_cannot_be_had_is_told_once_and_tried_again() -> None:
+    async def play() -> None:
+        made = Cluster(build(web=(pod(A),)))
+        listen, failures = made._listen, [OSError(errno.EADDRINUSE, "in use")] * 2
+
+        async def failing(address: str, port: int) -> socket.socket:
+            if failures:
+                raise failures.pop()
+            return await listen(address, port)
+
+        made.proxy._listen = failing
+        assert [await made.proxy.refresh() for _ in range(3)] == [False, False, True]
+        assert await made.ask("10.96.0.1") == str(A)
+        assert made.problems == ["the service at 10.96.0.1:80"]
+        await made.proxy.close()
+
+    asyncio.run(play())
+
+
 def test_a_failed_accept_does_not_end_the_service(monkeypatch: pytest.MonkeyPatch) -> None:
     async def play() -> None:
         loop, failures = asyncio.get_running_loop(), [errno.ECONNABORTED, errno.EMFILE, errno.EMFILE]

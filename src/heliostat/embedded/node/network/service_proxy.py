@@ -3,7 +3,7 @@
 Rules: a connection goes to the next of the ready Pods of its service, and to another when that one does not answer; one
 that is on its way out gets new ones only when nobody else is left, and keeps those it has. Without any Pod a connection
 is closed at once, as a cluster refuses it. A service that goes, or changes its port, takes its listener with it, and
-what is connected goes on until it is over.
+what is connected goes on until it is over. A port that cannot be had is told once, and tried again.
 """
 
 import asyncio
@@ -49,16 +49,19 @@ class ServiceProxy:
         self._serving: dict[Front, asyncio.Task[None]] = {}
         self._turns: Counter[Front] = Counter()  # each its own: whoever uses two in turn must not meet the same Pods
         self._relays: set[asyncio.Task[None]] = set()
+        self._closed: set[Front] = set()  # cannot be had, and somebody was told
 
-    async def refresh(self) -> None:
-        """Listen where the directory has services now, and nowhere else."""
+    async def refresh(self) -> bool:
+        """Listen where the directory has services now, and nowhere else. False: some port is to be tried again."""
         self._fronts = dict(_fronts_of(self._directory))
+        self._closed &= self._fronts.keys()
         for front in [front for front in self._serving if front not in self._fronts]:
             self._serving.pop(front).cancel()
             del self._turns[front]
         for front in self._fronts:
             if front not in self._serving:
                 await self._open(front)
+        return not self._closed
 
     async def close(self) -> None:
         tasks = [*self._serving.values(), *self._relays]
@@ -71,8 +74,11 @@ class ServiceProxy:
         try:
             listener = await self._listen(str(front.address), front.port)
         except OSError as error:
-            self._on_problem(f"the service at {front.address}:{front.port}", error)
+            if front not in self._closed:
+                self._on_problem(f"the service at {front.address}:{front.port}", error)
+            self._closed.add(front)
             return
+        self._closed.discard(front)
         serving = self._serving[front] = asyncio.create_task(self._serve(front, listener))
         serving.add_done_callback(lambda _: listener.close())  # also of one that was cancelled before it began
 
