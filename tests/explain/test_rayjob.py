@@ -9,7 +9,7 @@ from heliostat.explain.explanation import Explanation, format_explanation
 from heliostat.explain.rayjob.job import explain_job
 from heliostat.explain.scene import Scene
 from heliostat.kube.timestamps import format_timestamp
-from plan.rayjob.job_worlds import JobWorld, act, begin, job_tree, run
+from plan.rayjob.job_worlds import JobWorld, Ray, act, begin, job_tree, run
 from plan.worlds import NOW
 
 
@@ -98,3 +98,24 @@ def test_an_edit_of_the_program_is_known_from_what_the_operator_told() -> None:
         scene = Scene(tree=world.job, objects=world.objects, events=events, now=world.now)
         notes = explain_job(scene, Settings()).notes
         assert (notes[0].why == "spec.entrypoint changed") == is_told, "another attempt follows it"
+
+
+def test_a_submitter_image_that_nobody_provides_is_named_with_a_fix() -> None:
+    world = run(begin(submissionMode="K8sJobMode").with_ray(Ray(is_silent=True)))
+    assert world.job is not None
+    waiting = {"reason": "ErrImagePull", "message": 'no entry of images.toml stands for the image "nobody/has-this:1"'}
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "job-x", "uid": "u", "ownerReferences": [{"kind": "Job", "name": "job", "uid": "j"}]},
+        "spec": {"nodeName": "n", "containers": [{"name": "ray-job-submitter", "image": "nobody/has-this:1"}]},
+        "status": {
+            "phase": "Pending",
+            "containerStatuses": [{"name": "ray-job-submitter", "ready": False, "state": {"waiting": waiting}}],
+        },
+    }
+    scene = Scene(tree=world.job, objects=(*world.objects, pod), now=world.now)
+    first = explain_job(scene, Settings()).sentences[0]
+    assert first.what == "Pod job-x is not ready: ErrImagePull"
+    assert "nobody/has-this:1" in first.why
+    assert "spec.submitterPodTemplate" in first.fix

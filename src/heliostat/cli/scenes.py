@@ -16,6 +16,7 @@ from heliostat.cli.surroundings import (
     fetch_neighbours,
     kinds_of,
 )
+from heliostat.desired import labels
 from heliostat.explain.scene import OperatorPresence, Scene
 from heliostat.kube.conditions import is_condition_true
 from heliostat.kube.jsontree import JsonObject
@@ -47,6 +48,7 @@ async def fetch_scene(cluster: Cluster, tree: JsonObject, settings: Settings, no
     if tree["kind"] == RAY_JOB.kind:
         name = cluster_of_job(tree)
         children = [each for each in await fetch_clusters(cluster, namespace) if each["metadata"]["name"] == name]
+        children += await _fetch_submitters(cluster, namespace, tree["metadata"]["name"])
     if tree["kind"] == RAY_SERVICE.kind:
         children = await fetch_clusters_of_service(cluster, namespace, name)
         name = cluster_of_service(tree)
@@ -63,6 +65,16 @@ async def fetch_scene(cluster: Cluster, tree: JsonObject, settings: Settings, no
         silence=await _find_silence(cluster, child) if tree["kind"] == RAY_SERVICE.kind else "",
         now=now,
     )
+
+
+async def _fetch_submitters(cluster: Cluster, namespace: str, job: str) -> list[JsonObject]:
+    """The Pods that submit a RayJob; they carry no label of its cluster."""
+    origin = f"{labels.ORIGIN_NAME}={job},{labels.ORIGIN_KIND}={RAY_JOB.kind}"
+    try:
+        found = await cluster.fetch_list(POD, namespace, label_selector=origin)
+    except RefusedError:
+        return []
+    return [each | {"apiVersion": POD.api_version, "kind": POD.kind} for each in found]
 
 
 async def _find_silence(cluster: Cluster, ray_cluster: JsonObject) -> str:

@@ -66,7 +66,8 @@ async def _do(operated: Operated, namespace: str, deed: list[Any]) -> None:
     admin = operated.admin
     match deed:
         case ["create", tree]:
-            await admin.create(RAY_JOB, tree | {"metadata": tree["metadata"] | {"namespace": namespace}})
+            kind = RAY_CLUSTER if tree["kind"] == RAY_CLUSTER.kind else RAY_JOB
+            await admin.create(kind, tree | {"metadata": tree["metadata"] | {"namespace": namespace}})
         case ["patch", "rayjob", name, changes]:
             await admin.merge(RAY_JOB, namespace, name, changes)
         case ["delete", "rayjob", name]:
@@ -76,6 +77,9 @@ async def _do(operated: Operated, namespace: str, deed: list[Any]) -> None:
             pods = await admin.items(POD, namespace)
             chosen = [pod for pod in pods if pod["metadata"]["labels"].get(key) == value]
             await admin.delete(POD, namespace, chosen[0]["metadata"]["name"])
+        case ["deletefirst", "raycluster"]:
+            first = (await admin.items(RAY_CLUSTER, namespace))[0]
+            await admin.delete(RAY_CLUSTER, namespace, first["metadata"]["name"])
         case _:
             raise ValueError(f"a flow does what is not known here: {deed}")
 

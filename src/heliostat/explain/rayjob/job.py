@@ -10,13 +10,16 @@ from msgspec.structs import replace
 
 from heliostat.api.markers import JsonObject
 from heliostat.api.settings import Settings
+from heliostat.desired.rayjob.names import submitter_job_name
 from heliostat.explain.events import Warnings
 from heliostat.explain.explanation import Explanation, Sentence, join_unique
 from heliostat.explain.last_words import read_last_words
+from heliostat.explain.pods import find_pod_trouble, tell_troubles
 from heliostat.explain.raycluster.cluster import explain_cluster
 from heliostat.explain.scene import Scene, look_at
 from heliostat.explain.waits import tell_waits
 from heliostat.kube.plan import Plan
+from heliostat.kube.pods import view_pod
 from heliostat.plan.own_conditions import SPEC_NOT_APPLIED
 from heliostat.plan.rayjob.kind import RAY_JOB
 from heliostat.plan.rayjob.phases import Phase, Reason
@@ -24,6 +27,8 @@ from heliostat.plan.rayjob.reasons import Hold
 from heliostat.plan.rayjob.status import shown_phase
 
 _QUIET = frozenset({Hold.OVER, Hold.JOB_RUNS, Hold.CLUSTER_NOT_READY, Hold.SUBMISSION, Hold.CLEANUP, Hold.EDIT_WAITS})
+
+_SUBMITTER = "it submits the job: its template is spec.submitterPodTemplate, or else it has the image of the head"
 
 _FIXES: dict[str, str] = {
     Reason.APP_FAILED: "read the program's own log: heliostat logs rayjob/NAME, or ray job logs on the cluster",
@@ -46,7 +51,14 @@ def explain_job(scene: Scene, settings: Settings) -> Explanation:
         return situation
     observed, plan = situation.observed, RAY_JOB.plan(situation)
     phase = shown_phase(observed.status)
-    sentences = join_unique((*_tell_cluster(phase, scene, settings), *_tell_plan(plan), *_tell_end(scene.tree, phase)))
+    sentences = join_unique(
+        (
+            *_tell_cluster(phase, scene, settings),
+            *_tell_submitter(phase, scene),
+            *_tell_plan(plan),
+            *_tell_end(scene.tree, phase),
+        )
+    )
     edits = _tell_edits(scene, plan) if phase is Phase.RUNNING else ()
     return Explanation(
         title=scene.title,
@@ -70,6 +82,22 @@ def _tell_cluster(phase: Phase | None, scene: Scene, settings: Settings) -> Iter
         explained = explain_cluster(replace(scene, tree=scene.cluster), settings)
         if not explained.is_ready:
             yield from explained.sentences
+
+
+def _tell_submitter(phase: Phase | None, scene: Scene) -> tuple[Sentence, ...]:
+    """Why nobody has submitted the job yet: its submitter's Pod does not start, or fails."""
+    if phase is not Phase.RUNNING or scene.tree["status"].get("jobStatus"):
+        return ()
+    job = submitter_job_name(scene.tree["metadata"]["name"])
+    pods = (view_pod(tree) for tree in scene.objects if tree["kind"] == "Pod" and _is_of_submitter(tree, job))
+    troubles = (find_pod_trouble(pod, Warnings(scene.events)) for pod in pods)
+    told = tell_troubles(trouble for trouble in troubles if trouble is not None)
+    return tuple(replace(sentence, fix=f"{sentence.fix}; {_SUBMITTER}") for sentence in told)
+
+
+def _is_of_submitter(pod: JsonObject, job: str) -> bool:
+    owners = pod["metadata"].get("ownerReferences") or ()
+    return any(owner.get("kind") == "Job" and owner.get("name") == job for owner in owners)
 
 
 def _tell_plan(plan: Plan) -> tuple[Sentence, ...]:
