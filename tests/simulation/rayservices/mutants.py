@@ -30,6 +30,7 @@ from heliostat.plan.rayservice.answers import ServeInfo
 from heliostat.plan.rayservice.clusters import Sight, Verdict
 from heliostat.plan.rayservice.comparing import Fit
 from heliostat.plan.rayservice.look import Look
+from heliostat.plan.rayservice.observed import ObservedService
 from heliostat.plan.rayservice.serving import Health, ServeSight
 from heliostat.runtime.errors import ApiError
 from simulation.mutants import Mutant, replaced
