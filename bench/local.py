@@ -29,12 +29,7 @@ from load.targets import environment
 
 ROOT = Path(__file__).resolve().parents[1]
 ANSWER = "the answer is 42"
-TRIVIAL = """
-import ray
-
-ray.init()
-print("the answer is", ray.get(ray.remote(lambda: 6 * 7).remote()), flush=True)
-"""
+TRIVIAL = "import ray; ray.init(); print('the answer is', ray.get(ray.remote(lambda: 6 * 7).remote()), flush=True)"
 LOOK_SECONDS = 0.005
 SETTLE_SECONDS = 5.0  # what was needed to start Pods is let go
 
@@ -101,7 +96,7 @@ def _run_heliostat(folder: Path) -> float:
 def _run_rayjob(folder: Path) -> float:
     """The head alone, as by hand."""
     file = folder / "rayjob.json"
-    file.write_text(json.dumps(_rayjob(f"python {folder / 'work' / 'trivial.py'}")))
+    file.write_text(json.dumps(_rayjob(f'python -c "{TRIVIAL}"')))
     return _run(folder, file)
 
 
