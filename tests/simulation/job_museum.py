@@ -120,10 +120,8 @@ async def ray_denies_a_job_once(town: Town) -> None:
 
 async def the_submitter_is_done_and_ray_is_not(town: Town) -> None:
     """A grace period ends what would be Running for ever."""
-    ray, user = dashboards_of(town.world.state), Submitter(town.world, "j0")
-    ray.is_detaching = True
-    ray.never_end()
-    await user.create(mode=K8S_JOB)
+    user = Submitter(town.world, "j0")
+    await user.create(mode=K8S_JOB, entrypoint="python endless.py")
     await town.world.until("L1: j0 is over", lambda: phase_of(user.job()) == "Failed", 200.0)
 
 

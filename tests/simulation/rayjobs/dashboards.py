@@ -63,7 +63,6 @@ class Dashboards:
         self.now = world.now
         self.flakiness = 0.0  # how many submitters lose their connection and end, while Ray works on
         self.mortality = 0.0  # how many heads die as soon as they have taken a job
-        self.is_detaching = False  # submitters do not wait for the end of what they have submitted
         self.lied: set[str] = set()  # ids that a Ray has denied although it had them
         self.by_users: set[str] = set()  # ids that no RayJob has thought of
         self._chance = stream(world.seed, "submitters")
@@ -96,10 +95,6 @@ class Dashboards:
 
     def cluster_of(self, head: JsonObject) -> ScriptedCluster:
         return self._ray.cluster(f"{NAMESPACE}/{uid_of(head)}")
-
-    def never_end(self) -> None:
-        """From now on jobs run for ever."""
-        self._ray.script = msgspec.structs.replace(self._ray.script, ends_after=float("inf"))
 
     def takes_of(self, job_id: str) -> list[Taken]:
         """Those that became something."""
@@ -195,8 +190,8 @@ class Dashboards:
         return await self._follow(pod, head, cluster.jobs[id_])
 
     async def _follow(self, pod: JsonObject, head: JsonObject, job: ScriptedJob) -> int | None:
-        if self.is_detaching:
-            return 0
+        if self._ray.script.endless in job.entrypoint:
+            return 0  # a submitter that does not wait
         patience = self._chance.uniform(0.0, 6.0) if self._chance.random() < self.flakiness else float("inf")
         begun = self.world.time()
         while (status := status_of(self._ray.script, job, self._ray.now())) not in ENDED:

@@ -162,6 +162,7 @@ RAY_JOB_MUTANTS = (
     _mutant(what_ray_has_taken_is_forgotten, "J1"),
     _mutant(one_denial_is_enough, "J4"),
     _mutant(a_quick_sidecar_is_waited_for, "L1"),
+    _mutant(patience_never_ends, "L1", since=1),
     _mutant(silence_is_failure, "J4"),
     _mutant(silence_is_success, "J4"),
     _mutant(suspended_is_said_too_early, "J6"),

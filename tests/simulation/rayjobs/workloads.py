@@ -132,7 +132,9 @@ async def retry(town: Town, name: str) -> None:
 async def k8s_job(town: Town, name: str) -> None:
     user = Submitter(town.world, name)
     limit = user.chance.choice((0, 2))
-    await user.create(mode=K8S_JOB, shutdownAfterJobFinishes=True, submitterConfig={"backoffLimit": limit})
+    entrypoint = "python endless.py" if user.chance.random() < 0.3 else "python ok.py"  # its submitter does not wait
+    limits = {"submitterConfig": {"backoffLimit": limit}}
+    await user.create(mode=K8S_JOB, entrypoint=entrypoint, shutdownAfterJobFinishes=True, **limits)
     await user.until("Complete", "Failed")
 
 

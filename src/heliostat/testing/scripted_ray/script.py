@@ -13,6 +13,7 @@ class RayScript(Struct, frozen=True, kw_only=True):
     pending_seconds: float = 1.0
     ends_after: float = 8.0  # seconds since it was submitted
     failing: str = "fail"  # in the entrypoint or the id: the job fails
+    endless: str = "endless"  # in the entrypoint: the job runs until it is stopped
     appears_when_asked: bool = True  # a job that nobody submitted is missing once, and then there: who submits is a Pod
     deploying_seconds: float = 3.0  # of Serve applications, after each PUT; infinite: they are stuck
     following_seconds: float = 0.0  # after a PUT that Serve has taken, for so long it runs and tells the one before
@@ -23,7 +24,7 @@ class RayScript(Struct, frozen=True, kw_only=True):
     def job_status(self, id_: str, entrypoint: str, age: float) -> str:
         if age < self.pending_seconds:
             return PENDING
-        if age < self.ends_after:
+        if age < self.ends_after or self.endless in entrypoint:
             return RUNNING
         return FAILED if self.failing in entrypoint or self.failing in id_ else SUCCEEDED
 
