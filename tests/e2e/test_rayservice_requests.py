@@ -5,6 +5,7 @@ back, and all of that once more while the operator is killed every five seconds.
 """
 
 import contextlib
+import json
 import os
 import signal
 import threading
@@ -26,6 +27,7 @@ pytestmark = needs_real_ray
 STEPS, WAYS_BACK = (3, 2) if IS_LONG else (1, 1)
 UPGRADES = int(os.environ.get("HELIOSTAT_UPGRADES") or (5 if IS_LONG else 1))
 KILL_EVERY_SECONDS = 5.0
+LONG_INTERVAL = 60  # seconds; of an upgrade that is to be taken back on its way
 MOVE_SECONDS = 600.0  # an operator that lives for five seconds at a time works for one or two of them
 DELETION_DELAY_SECONDS = 5.0  # of the document
 DRAIN_SECONDS = 10.0  # after which nobody gets an answer of the version before
@@ -69,9 +71,10 @@ def move(service: RealService, document: Tree) -> tuple[float, float, float]:
     return begun, moved, time.time()
 
 
-def build_stepping(version: str) -> Tree:
+def build_stepping(version: str, interval: int = 3) -> Tree:
     """Its clusters get requests in quarters, and capacity in halves."""
-    options = {"gatewayClassName": "heliostat", "stepSizePercent": 25, "intervalSeconds": 3, "maxSurgePercent": 50}
+    steps = {"stepSizePercent": 25, "intervalSeconds": interval, "maxSurgePercent": 50}
+    options = {"gatewayClassName": "heliostat", **steps}
     strategy = {"type": "NewClusterWithIncrementalUpgrade", "clusterUpgradeOptions": options}
     return build_service(version, cluster={"enableInTreeAutoscaling": True}, upgradeStrategy=strategy)
 
@@ -86,6 +89,15 @@ def go_back(service: RealService, here: Tree, there: Tree) -> tuple[float, float
     service.wait(lambda: service.condition("RollbackInProgress")[0] != "True")
     assert service.active() == former
     return begun, time.time()
+
+
+def has_route(service: RealService) -> bool:
+    """Requests get through: Ready tells of Pods alone, as it does in KubeRay."""
+    name = f"{service.name}-httproute"
+    found = service.machine.kubectl("get", "httproute", name, "--ignore-not-found", "-o", "json")
+    parents = json.loads(found or "{}").get("status", {}).get("parents", [])
+    told = {each["type"]: each["status"] for parent in parents for each in parent["conditions"]}
+    return told.get("Accepted") == told.get("ResolvedRefs") == "True"
 
 
 def read_share(service: RealService) -> int:
@@ -130,10 +142,11 @@ def test_no_request_fails_while_a_service_moves_in_steps_and_goes_back(
         assert machine.heliostat("up").returncode == 0
         service = RealService(machine, build_stepping("0"))
         service.wait_until_ready()
+        service.wait(lambda: has_route(service))
         with asking(machine, GATEWAY_URL, is_kept=True) as asker, killing(machine, is_wanted=is_killed) as killed:
             asker.wait_for_answers(QUIET_ANSWERS)
             moves = [move(service, build_stepping(str(number))) for number in range(1, STEPS + 1)]
-            here, there = build_stepping(str(STEPS)), build_stepping("unwanted")
+            here, there = build_stepping(str(STEPS)), build_stepping("unwanted", LONG_INTERVAL)
             back = [go_back(service, here, there) for _time in range(WAYS_BACK)]
             answers = asker.finish()
         with capsys.disabled():
