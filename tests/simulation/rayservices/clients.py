@@ -11,6 +11,7 @@ from heliostat.kube.jsontree import JsonObject
 from heliostat.testing.simulation.world import World
 from simulation.rayclusters.manifests import NAMESPACE
 from simulation.rayclusters.reading import is_terminating, label
+from simulation.rayservices.gateways import targets_of
 from simulation.rayservices.reading import condition, route_of
 from simulation.rayservices.serves import Serves, endpoints_of
 
@@ -42,7 +43,11 @@ class Client:
 
     def _find_failure(self) -> Iterator[str]:
         """Any endpoint may get the request, so all have to answer."""
-        cluster = route_of(self._world.state, self._service)
+        state = self._world.state
+        for cluster in targets_of(state, self._service) or [route_of(state, self._service)]:
+            yield from self._find_failure_of(cluster)
+
+    def _find_failure_of(self, cluster: str) -> Iterator[str]:
         endpoints = endpoints_of(self._world.state, cluster)
         if not endpoints:
             yield f"{cluster or 'no cluster'} has no endpoint"

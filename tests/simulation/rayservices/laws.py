@@ -12,6 +12,7 @@ from heliostat.testing.simulation.state import State
 from simulation.rayclusters.laws_of_clusters import only_the_leader_writes
 from simulation.rayclusters.reading import controller_uid, groups_of, is_terminating, label, name_of, uid_of
 from simulation.rayclusters.writes import changed, created, written
+from simulation.rayservices.gateways import ROUTES, targets_of, weights_in
 from simulation.rayservices.reading import (
     ACTIVE,
     PENDING,
@@ -22,6 +23,7 @@ from simulation.rayservices.reading import (
     is_endpoint,
     is_serve_service,
     named,
+    pace_of,
     route_in,
     route_of,
     status_of,
@@ -36,6 +38,7 @@ class Books(Struct):
     """What was, and cannot be read from what is: kept by ``books_are_kept``."""
 
     routed: dict[str, float] = {}  # by RayCluster: when requests last went there
+    moved: dict[str, float] = {}  # by RayService: when weights last moved
     endpoints: set[str] = set()  # RayClusters that have had a Pod for requests
 
 
@@ -53,6 +56,10 @@ def books_are_kept(state: State) -> str | None:
     if plural == "services" and is_serve_service(after):
         for cluster in {route_in(before), route_in(after)} - {""}:
             books.routed[cluster] = serves_of(state).now()
+    elif plural == ROUTES:
+        for cluster in {*weights_in(before), *weights_in(after)}:
+            if weights_in(before).get(cluster) or weights_in(after).get(cluster):
+                books.routed[cluster] = serves_of(state).now()
     elif plural == "pods" and is_endpoint(after):
         books.endpoints.add(label(after, "cluster"))
     return None
@@ -87,7 +94,7 @@ def the_route_stays_open(state: State) -> str | None:
     service = find_service(state, controller_uid(gone)) if gone is not None else None
     if gone is None or service is None or may_lose_all(service):
         return None
-    if route_of(state, name_of(service)) == name_of(gone):
+    if name_of(gone) in (route_of(state, name_of(service)), *targets_of(state, name_of(service))):
         return f"{name_of(gone)} goes, and requests go there"
     return None
 
@@ -125,9 +132,51 @@ def only_what_is_ready_is_promoted(state: State) -> str | None:
     cluster = named(found[0], ACTIVE)
     if not serves_of(state).ready.get(cluster):
         return f"{cluster} is called active, and its applications were never seen ready"
-    if route_of(state, name_of(found[0])) != cluster:
+    if not pace_of(found[0]) and route_of(state, name_of(found[0])) != cluster:
         return f"{cluster} is called active, and requests go to {route_of(state, name_of(found[0])) or 'nobody'}"
     return None
+
+
+def requests_move_in_steps(state: State) -> str | None:
+    """V3"""
+    found = written(state, ROUTES)
+    service = find_service(state, controller_uid(found[0])) if found is not None else None
+    if found is None or service is None or not pace_of(service) or weights_in(found[0]) == weights_in(found[1]):
+        return None
+    return next(_find_wrong_step(state, service, weights_in(found[0]), weights_in(found[1])), None)
+
+
+def _find_wrong_step(state: State, service: JsonObject, after: dict[str, int], before: dict[str, int]) -> Iterator[str]:
+    pace, books, now = pace_of(service), books_of(state), serves_of(state).now()
+    if sum(after.values()) != 100:
+        yield f"the weights are {after}"
+    for cluster, weight in after.items():
+        if weight > before.get(cluster, 0) and not serves_of(state).ready.get(cluster):
+            yield f"{cluster} gets {weight} %, and its applications were never seen ready"
+        if weight > before.get(cluster, 0) and before and cluster not in books.endpoints:
+            yield f"{cluster} gets {weight} %, and no Pod of it was ever ready for requests"
+    if after.keys() != before.keys() or len(after) < 2:
+        return
+    if any(abs(after[cluster] - before[cluster]) > pace["stepSizePercent"] for cluster in after):
+        yield f"the weights go from {before} to {after}, {pace['stepSizePercent']} at once are asked for"
+    since = now - books.moved.get(name_of(service), 0.0)
+    if since < pace["intervalSeconds"] - SLACK - 2 * state.skew:
+        yield f"requests move {since:.1f} s after the last move, {pace['intervalSeconds']} s are asked for"
+    books.moved[name_of(service)] = now
+
+
+def capacity_stays_within_the_surge(state: State) -> str | None:
+    """V3"""
+    found = changed(state, "rayservices")
+    pace = pace_of(found[0]) if found is not None else {}
+    if found is None or not pace:
+        return None
+    slots = [status_of(found[0]).get(slot) or {} for slot in (ACTIVE, PENDING)]
+    if not all("targetCapacity" in slot for slot in slots):
+        return None
+    both = [slot["targetCapacity"] for slot in slots]
+    most = 100 + pace.get("maxSurgePercent", 100)
+    return f"capacities are {both}, {most} together are allowed" if sum(both) > most else None
 
 
 def what_serves_is_not_changed(state: State) -> str | None:
@@ -200,6 +249,7 @@ def statuses_make_sense(state: State) -> str | None:
 
 LAWS = (
     books_are_kept, requests_go_where_they_are_answered, the_route_stays_open, names_come_first,
-    only_what_is_ready_is_promoted, what_serves_is_not_changed, the_former_one_stays_a_while, suspended_means_empty,
-    statuses_make_sense, only_the_leader_writes,
+    only_what_is_ready_is_promoted, requests_move_in_steps, capacity_stays_within_the_surge,
+    what_serves_is_not_changed, the_former_one_stays_a_while, suspended_means_empty, statuses_make_sense,
+    only_the_leader_writes,
 )  # fmt: skip

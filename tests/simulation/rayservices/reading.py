@@ -75,6 +75,14 @@ def clusters_of(state: State, service: JsonObject) -> list[JsonObject]:
     return [tree for tree in state.all("rayclusters") if controller_uid(tree) == uid_of(service)]
 
 
+def pace_of(service: JsonObject) -> JsonObject:
+    """How an incremental upgrade goes; empty where upgrades go as a whole."""
+    strategy = service["spec"].get("upgradeStrategy") or {}
+    is_incremental = strategy.get("type") == "NewClusterWithIncrementalUpgrade"
+    options: JsonObject = strategy.get("clusterUpgradeOptions") or {}
+    return options if is_incremental else {}
+
+
 def is_never_upgraded(spec: JsonObject) -> bool:
     return (spec.get("upgradeStrategy") or {}).get("type") == "None"
 

@@ -306,6 +306,26 @@ async def upgrades_off(town: Town, name: str) -> None:
         town.world.report(f"V5: {name} rolls, and upgrades are off")
 
 
+async def incremental(town: Town, name: str) -> None:
+    """Step by step, there, and sometimes back again or on to a third spec in the middle."""
+    owner = Owner(town.world, name)
+    surge, step = owner.chance.choice(((100, 100), (50, 25), (40, 20)))
+    pace = {"maxSurgePercent": surge, "stepSizePercent": step, "intervalSeconds": 5, "gatewayClassName": "sim"}
+    strategy = {"type": "NewClusterWithIncrementalUpgrade", "clusterUpgradeOptions": pace}
+
+    def config(image: int) -> JsonObject:
+        return cluster_config(image, group("g", 1, minReplicas=1)) | {"enableInTreeAutoscaling": True}
+
+    await owner.create(upgradeStrategy=strategy, rayClusterConfig=config(1))
+    await owner.until_served()
+    for image in WAYS[town.branch or owner.chance.choice([*WAYS])]:
+        await owner.edit(rayClusterConfig=config(image))
+        await owner.pause(40.0)
+    await owner.until_served()
+
+
+WAYS = {"there": (2,), "back": (2, 1), "third": (2, 3)}  # images, one after the other
+
 WORKLOADS: dict[str, Workload] = {
     "in-place": in_place,
     "upgrade": upgrade,
@@ -323,8 +343,13 @@ WORKLOADS: dict[str, Workload] = {
     "bad-config": bad_config,
     "refused": refused,
     "upgrades-off": upgrades_off,
+    "incremental": incremental,
 }
-BRANCHES: dict[str, tuple[str, ...]] = {"suspend": ("first", "upgrade"), "lose-cluster": ("active", "pending")}
+BRANCHES: dict[str, tuple[str, ...]] = {
+    "suspend": ("first", "upgrade"),
+    "lose-cluster": ("active", "pending"),
+    "incremental": tuple(WAYS),
+}
 # Nothing goes wrong there but what happens to the operator, so every request is answered.
 GENTLE = (
     "in-place",

@@ -6,6 +6,7 @@ from functools import partial
 
 from heliostat.api.crds import build_crd
 from heliostat.embedded.controllers.endpoints.reconcilers import EndpointSliceReconciler
+from heliostat.embedded.doors.gateway import gateway_crds
 from heliostat.kube.objects import Key
 from heliostat.kube.plan import Plan
 from heliostat.operator.kinds import RAY_SERVICES
@@ -22,11 +23,13 @@ from simulation.rayclusters.safety import named
 from simulation.rayclusters.town import LEADERS, OPERATOR, Town, found_town
 from simulation.rayclusters.worlds import upgrade_at_rest
 from simulation.rayservices.clients import Client
+from simulation.rayservices.gateways import run_gateways
 from simulation.rayservices.laws import LAWS
 from simulation.rayservices.rest import come_to_rest
 from simulation.rayservices.serves import Serves
 from simulation.rayservices.workloads import BRANCHES, GENTLE, WORKLOADS
 
+INCREMENTAL = "incremental"
 SAFETY = tuple(map(named, LAWS))
 TURNS = (*WORKLOADS, "upgrade", "third-spec", "suspend")  # what goes wrong there goes wrong rarely
 
@@ -53,12 +56,16 @@ def serving_crew(host: Host, client: ApiClient) -> None:
 
 
 async def found_service_town(
-    world: World, conduct: Conduct, *, two_operators: bool = False, branch: str = ""
+    world: World, conduct: Conduct, *, two_operators: bool = False, branch: str = "", has_gateways: bool = False
 ) -> tuple[Town, Serves]:
     serves = Serves(world)
     world.serve(serves)
     conduct.is_held_back = serves.is_held_back
     await world.request("POST", CRDS, build_crd("RayService", slim=True))
+    if has_gateways:
+        for definition in gateway_crds():
+            await world.request("POST", CRDS, definition)
+        world.spawn(run_gateways(world))
     for node in NODES:  # who makes EndpointSlices asks where a Pod is
         await world.request("POST", "/api/v1/nodes", {"apiVersion": "v1", "kind": "Node", "metadata": {"name": node}})
     watch_seconds = 240.0 if branch else 45.0
@@ -68,7 +75,9 @@ async def found_service_town(
 
 
 async def run_one(world: World, workload: str, branch: str = "", *, two_operators: bool = False) -> None:
-    town, serves = await found_service_town(world, Conduct(), two_operators=two_operators, branch=branch or "alone")
+    town, serves = await found_service_town(
+        world, Conduct(), two_operators=two_operators, branch=branch or "alone", has_gateways=workload == INCREMENTAL
+    )
     if workload in GENTLE:
         world.spawn(Client(world, serves, "s0").run())
     await WORKLOADS[workload](town, "s0")
@@ -84,10 +93,12 @@ async def run_any(world: World) -> None:
         start_seconds=chance.choice((3.0, 3.0, 10.0)),
         stop_seconds=chance.choice((3.0, 3.0, 15.0)),
     )
-    town, serves = await found_service_town(world, conduct, two_operators=chance.random() < 0.3)
+    turn = TURNS[world.seed % len(TURNS)]
+    town, serves = await found_service_town(
+        world, conduct, two_operators=chance.random() < 0.3, has_gateways=turn == INCREMENTAL
+    )
     if not is_gentle:
         world.spawn(serves.misbehave(stream(world.seed, "serves"), FAULTY_SECONDS))
-    turn = TURNS[world.seed % len(TURNS)]
     if is_gentle and turn in GENTLE:
         world.spawn(Client(world, serves, "s0").run())
     await WORKLOADS[turn](town, "s0")
