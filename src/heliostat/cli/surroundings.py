@@ -31,6 +31,7 @@ from heliostat.plan.kind import Surroundings
 from heliostat.runtime.cache import CachedKind
 from heliostat.runtime.errors import NotFoundError, RefusedError
 
+NODE = ResourceType("v1", "Node", "nodes", is_namespaced=False)
 _BUILT_IN = ("", "batch", "networking.k8s.io", "rbac.authorization.k8s.io")
 
 
@@ -50,6 +51,7 @@ async def fetch_surroundings(cluster: Cluster, document: Document, settings: Set
     if document.tree.get("kind") == RAY_SERVICE.kind:
         found = await _fetch_one(cluster, RAY_SERVICE, namespace, name)
         found += await fetch_clusters_of_service(cluster, namespace, name)
+        found += await fetch_room(cluster)
         name = ""
     if document.tree.get("kind") == RAY_CRON_JOB.kind:
         found = await _fetch_one(cluster, RAY_CRON_JOB, namespace, name)
@@ -58,6 +60,14 @@ async def fetch_surroundings(cluster: Cluster, document: Document, settings: Set
     there = await fetch_neighbours(cluster, namespace, name, kinds_of(document.tree, settings))
     found += await _fetch_one(cluster, RAY_CLUSTER, namespace, name) if name else []
     return Surroundings(objects=(*found, *there.objects), unread=there.unread)
+
+
+async def fetch_room(cluster: Cluster) -> list[JsonObject]:
+    """Nodes and every Pod on them; none when they may not be read: a second cluster then finds out by itself."""
+    try:
+        return [*await cluster.fetch_list(NODE), *await cluster.fetch_list(POD)]
+    except RefusedError:
+        return []
 
 
 def kinds_of(tree: JsonObject, settings: Settings) -> dict[KindName, CachedKind[Any]]:

@@ -17,6 +17,7 @@ from heliostat.kube.facts import Unknown
 from heliostat.plan.rayservice.clusters import Verdict, decide_clusters, look_at_clusters
 from heliostat.plan.rayservice.comparing import Fit
 from heliostat.plan.rayservice.observed import ObservedService
+from heliostat.plan.rayservice.room import tell_lack
 from heliostat.plan.rayservice.shares import ALL, pace_of
 
 _MOST_FIELDS = 5
@@ -48,9 +49,21 @@ def tell_edit(observed: ObservedService, live: JsonObject | None, settings: Sett
             yield f"the upgrade is undone: requests go back to {observed.active_name} step by step{further}"
         case Verdict.STAY:
             yield "the RayCluster stays as it is: nothing that its Pods are made from has changed"
+    if verdict is Verdict.NEW:
+        yield from _tell_room(observed, settings, has_active=sight.has_active)
     before = ((live or {}).get("spec") or {}).get("serveConfigV2")
     if live is not None and before != observed.service.spec.serve_config_v2 and verdict is not Verdict.NEW:
         yield "Serve updates its applications in place, because of spec.serveConfigV2"
+
+
+def _tell_room(observed: ObservedService, settings: Settings, *, has_active: bool) -> Iterator[str]:
+    if observed.room is None:
+        return
+    grows = has_active and is_incremental_upgrade(observed.service.spec, settings)
+    lack = tell_lack(observed.service.spec.ray_cluster_config, observed.room, grows=grows)
+    if lack:
+        meanwhile = f"; {observed.active_name} goes on serving meanwhile" if has_active else ""
+        yield f"the new RayCluster {lack}: it waits until nodes have room{meanwhile}"
 
 
 def _tell_pace(observed: ObservedService, settings: Settings) -> str:

@@ -17,6 +17,7 @@ from heliostat.plan.rayservice.answers import RUNNING, ApplicationInfo, ServeInf
 from heliostat.plan.rayservice.edits import tell_edit
 from heliostat.plan.rayservice.observed import ObservedService, Remembered, observe_service
 from heliostat.plan.rayservice.reasons import Hold
+from heliostat.plan.rayservice.room import measure_room
 from heliostat.plan.rayservice.service import plan_service
 from heliostat.plan.situation import Situation
 
@@ -26,7 +27,8 @@ NOT_READ = Unknown("nobody has read them")
 def _observe(tree: JsonObject, there: Surroundings) -> ObservedService:
     """Nobody asks Serve here: what it runs is unknown, and so are the endpoints."""
     observed = observe_service(tree, there.objects)
-    return replace(observed, objects=there.hide_from(observed.objects), endpoints=NOT_READ)
+    room = measure_room(there.objects)
+    return replace(observed, objects=there.hide_from(observed.objects), endpoints=NOT_READ, room=room)
 
 
 def _plan(situation: Situation[ObservedService, None, Remembered]) -> Plan:

@@ -32,6 +32,7 @@ from heliostat.kube.lookups import (
 )
 from heliostat.kube.owners import is_controlled_by
 from heliostat.kube.pods import PodView, is_terminating
+from heliostat.kube.quantity import Quantity
 from heliostat.plan.observing import label_of, read_typed, see_pod, take_in
 from heliostat.plan.rayservice.answers import ServeInfo
 from heliostat.plan.rayservice.endpoints import SERVICE_OF_SLICE, count_ready
@@ -63,6 +64,7 @@ class ObservedService(Struct, frozen=True, kw_only=True):
     endpoints: int | Unknown = 0  # of the serve Service: Pods that are ready for requests
     serve: dict[str, Fact[ServeInfo] | Unknown] = {}  # by cluster
     proxies: dict[str, Fact[bool] | Unknown] = {}  # whether they take requests, by the UID of the Pod
+    room: dict[str, Quantity] | None = None  # what the nodes have left; None: nobody has read them
 
     @property
     def owner_kind(self) -> str:
