@@ -18,6 +18,7 @@ METADATA_REASON, METADATA_PREFIX = "InvalidRayServiceMetadata", "The RayService 
 SPEC_REASON, SPEC_PREFIX = "InvalidRayServiceSpec", "The RayService spec is invalid: "
 NAME_LIMIT = 47
 INITIALIZING_TIMEOUT_ANNOTATION = "ray.io/initializing-timeout"
+UPGRADE_DEADLINE_ANNOTATION = "heliostat.dev/upgrade-deadline"
 INCREMENTAL_UPGRADE = "NewClusterWithIncrementalUpgrade"
 INCREMENTAL_GATE = "RayServiceIncrementalUpgrade"
 UPGRADE_TYPES = ("NewCluster", INCREMENTAL_UPGRADE, "None")
@@ -28,7 +29,8 @@ _OPTIONS: Path = ("upgradeStrategy", "clusterUpgradeOptions")
 def service_problems(service: RayService, settings: Settings) -> Iterator[Problem]:
     annotations = service.metadata.annotations or {}
     yield from _name_problems(service.metadata.name)
-    yield from _timeout_problems(annotations.get(INITIALIZING_TIMEOUT_ANNOTATION, ""))
+    for annotation in (INITIALIZING_TIMEOUT_ANNOTATION, UPGRADE_DEADLINE_ANNOTATION):
+        yield from _timeout_problems(annotation, annotations.get(annotation, ""))
     yield from _cluster_problems(service.spec, annotations, settings)
     yield from _upgrade_type_problems(service.spec)
     if is_incremental_upgrade(service.spec, settings):
@@ -50,13 +52,20 @@ def _name_problems(name: str) -> Iterator[Problem]:
     )
 
 
-def _timeout_problems(text: str) -> Iterator[Problem]:
+def read_seconds(text: str) -> float:
+    """Of an annotation that was found sound: a Go duration, or seconds."""
+    try:
+        return parse_go_duration(text) / 1_000_000_000
+    except DurationError:
+        return float(int(text))
+
+
+def _timeout_problems(annotation: str, text: str) -> Iterator[Problem]:
     trouble = _timeout_trouble(text) if text else None
     if trouble is not None:
         yield Problem(
-            path=("metadata", "annotations", INITIALIZING_TIMEOUT_ANNOTATION),
-            problem=f"{METADATA_PREFIX}RayService annotations is invalid:"
-            f" annotation {INITIALIZING_TIMEOUT_ANNOTATION} {trouble}",
+            path=("metadata", "annotations", annotation),
+            problem=f"{METADATA_PREFIX}RayService annotations is invalid: annotation {annotation} {trouble}",
             fix="write a duration such as 30m or a number of seconds such as 1800, quoted, or remove the annotation",
             rule="RS-2",
             reason=METADATA_REASON,

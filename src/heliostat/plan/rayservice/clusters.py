@@ -35,6 +35,7 @@ class Verdict(StrEnum):
     IN_PLACE = "a cluster is changed in place"
     NEW = "another cluster is made"
     OFF = "another cluster would be needed, and upgrades are off"
+    GIVEN_UP = "another cluster took too long, and is not tried again"
 
 
 class Sight(Struct, frozen=True, kw_only=True):
@@ -48,6 +49,7 @@ class Sight(Struct, frozen=True, kw_only=True):
     is_stamp_foreign: bool = False  # of the active cluster: another operator version made it
     are_upgrades_on: bool = True
     is_back: bool = False  # an incremental upgrade that goes back to the active cluster
+    is_given_up: bool = False  # the upgrade took too long
 
 
 def decide_clusters(sight: Sight) -> Verdict:
@@ -56,6 +58,8 @@ def decide_clusters(sight: Sight) -> Verdict:
         return Verdict.STAY
     if not sight.has_active and not sight.has_pending:
         return Verdict.NEW
+    if sight.is_given_up and sight.active is Fit.OTHER:
+        return Verdict.GIVEN_UP
     fit = sight.pending if sight.has_pending else sight.active
     if fit is Fit.SAME or fit is None:
         return Verdict.STAY

@@ -69,7 +69,7 @@ def _plan_settled(draft: Draft, look: Look, verdict: Verdict) -> statuses.Shown:
         slot = slot.seen(ALL, look.now)
     if verdict is Verdict.NEW:  # the configuration is for another cluster
         return _name_next(observed, slot.showing(ServeSight.nothing()).shown(), 0)
-    serve = _serve(draft, look, active, Order(slot.capacity))
+    serve = _serve(draft, look, active, Order(slot.capacity, keeps_config=verdict is Verdict.GIVEN_UP))
     return _show(observed, slot.showing(serve).shown(), statuses.EMPTY_SLOT)
 
 

@@ -91,6 +91,14 @@ class Hold(WhyWaiting):
             mended_by=PEOPLE,
         ),
     )
+    GIVEN_UP = (
+        "UpgradeGivenUp",
+        Waiting(
+            meaning="the upgrade took longer than heliostat.dev/upgrade-deadline allows, and was undone",
+            fix="see why the new cluster did not get ready, then change the spec: it is tried again",
+            mended_by=PEOPLE,
+        ),
+    )
     ROLLBACK = "Rollback", Waiting(meaning="requests go back to the cluster that served before the upgrade")
     UNUSED = "UnusedCluster", Waiting(meaning="a cluster that served before goes later", severity=Severity.HARMLESS)
     LEAVING = "Leaving", Waiting(meaning="what it had is on its way out")

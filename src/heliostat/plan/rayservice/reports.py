@@ -97,3 +97,8 @@ def applications_impossible(place: str, why: str) -> Event:
 
 def initializing_timeout(message: str) -> Event:
     return Event(WARNING, "RayServiceInitializingTimeout", "Reconcile", message)
+
+
+def deadline_exceeded(cluster: str) -> Event:
+    note = f"The upgrade to {cluster} took longer than heliostat.dev/upgrade-deadline allows, rolling back"
+    return Event(WARNING, "UpgradeDeadlineExceeded", "Reconcile", note)

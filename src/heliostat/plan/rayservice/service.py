@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from heliostat.api.cluster_features import is_managed_here
 from heliostat.api.markers import JsonObject
 from heliostat.api.settings import Settings
+from heliostat.api.validation.service import UPGRADE_DEADLINE_ANNOTATION
 from heliostat.api.validation.verdict import event_of
 from heliostat.kube.conditions import FALSE
 from heliostat.kube.facts import Unknown
@@ -18,15 +19,15 @@ from heliostat.kube.problems import Problem
 from heliostat.plan.because import Hold as CommonHold
 from heliostat.plan.draft import Draft, Part, wait_beside
 from heliostat.plan.ensure import wait_for_knowledge
-from heliostat.plan.rayservice import deletion, suspend
+from heliostat.plan.rayservice import deletion, overdue, suspend
 from heliostat.plan.rayservice import status as statuses
-from heliostat.plan.rayservice.clusters import Verdict, decide_clusters, look_at_clusters, plan_clusters
+from heliostat.plan.rayservice.clusters import Sight, Verdict, decide_clusters, look_at_clusters, plan_clusters
 from heliostat.plan.rayservice.head_label import plan_head_label
 from heliostat.plan.rayservice.incremental import plan_incremental
 from heliostat.plan.rayservice.look import Look
 from heliostat.plan.rayservice.observed import ACTIVE, PENDING, ObservedService, Remembered
 from heliostat.plan.rayservice.reasons import Because, Hold
-from heliostat.plan.rayservice.reports import initializing_timeout
+from heliostat.plan.rayservice.reports import deadline_exceeded, initializing_timeout
 from heliostat.plan.rayservice.unused import plan_unused
 from heliostat.plan.rayservice.whole import plan_whole
 
@@ -88,14 +89,16 @@ def _plan_living(draft: Draft, look: Look, stored: ObservedService) -> Plan:
     if isinstance(sight, Unknown):
         draft.add("clusters", wait_for_knowledge("the RayClusters of this RayService", sight))
         return draft.finish()
-    draft.add("clusters", plan_clusters(observed, look.settings, is_back=sight.is_back))
+    sight = _judge_time(draft, look, sight)
+    draft.add("clusters", plan_clusters(observed, look.settings, is_back=sight.is_back or sight.is_given_up))
     verdict = decide_clusters(sight)
     if verdict is Verdict.OFF:
         draft.add("upgrade", wait_beside(Hold.UPGRADE_OFF, "spec.rayClusterConfig", "upgrades are turned on"))
     _plan_labels(draft, observed)
     plan_way = plan_incremental if look.is_incremental else plan_whole
     shown = plan_way(draft, look, sight, verdict)
-    new = statuses.build_status(observed, shown, now)
+    limit = (observed.service.metadata.annotations or {}).get(UPGRADE_DEADLINE_ANNOTATION, "")
+    new = statuses.tidy(overdue.tell_given_up(statuses.build_status(observed, shown, now), sight, limit, now))
     deadline = statuses.find_deadline(observed, new)
     if deadline is not None and now >= deadline:
         new, message = statuses.give_up(new, observed, now)
@@ -104,6 +107,22 @@ def _plan_living(draft: Draft, look: Look, stored: ObservedService) -> Plan:
     _tell_progress(draft, look, new)
     write = statuses.write_status(stored, new, Because.STATUS_CHANGED, now, shown.introduces)
     return draft.finish(status=write, wake_after=None if deadline is None else deadline - now)
+
+
+def _judge_time(draft: Draft, look: Look, sight: Sight) -> Sight:
+    """Whether the upgrade has taken too long, or had before."""
+    end = overdue.find_upgrade_end(look.observed)
+    if end is not None and look.now < end:
+        draft.add("deadline", Part(wake_after=end - look.now))
+        return sight
+    if end is None and not overdue.is_given_up(look.observed):
+        return sight
+    given_up = overdue.give_up_upgrade(look, sight)
+    if end is not None and given_up.is_given_up:
+        draft.tell(deadline_exceeded(look.observed.pending_name))
+    if given_up.is_given_up:
+        draft.add("given-up", wait_beside(Hold.GIVEN_UP, "the last upgrade took too long", "the spec changes"))
+    return given_up
 
 
 def _plan_labels(draft: Draft, observed: ObservedService) -> None:

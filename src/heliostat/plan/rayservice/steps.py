@@ -43,6 +43,7 @@ from heliostat.plan.rayservice.slots import Slot, read_slot
 
 TO_ACTIVE = "Goal state reverted to the original cluster, rolling back to it."
 TO_A_THIRD = "Goal state changed mid-upgrade, rolling back to original cluster."
+TOO_LATE = "The upgrade took longer than its deadline, rolling back to original cluster."
 TAKE_UP_SECONDS = 10.0  # who serves a Gateway and does not tell that it saw a change is not waited for any longer
 RETURN_SECONDS = 30.0  # so long beyond the interval requests wait for the active cluster to grow, on their way back
 
@@ -206,6 +207,8 @@ def _tell(pair: Pair, wanted: tuple[int, int]) -> str:
 def _why_back(sight: Sight) -> str:
     if not sight.is_back:
         return ""
+    if sight.is_given_up:
+        return TOO_LATE
     return TO_ACTIVE if sight.active is Fit.SAME else TO_A_THIRD
 
 

@@ -13,14 +13,16 @@ from heliostat.plan.rayservice.clusters import Sight, Verdict
 from heliostat.plan.rayservice.look import Look
 from heliostat.plan.rayservice.observed import ACTIVE, PENDING, ObservedService
 from heliostat.plan.rayservice.routing import choose_target, plan_services
-from heliostat.plan.rayservice.serving import ServeSight, plan_serve
+from heliostat.plan.rayservice.serving import Order, ServeSight, plan_serve
 
 
 def plan_whole(draft: Draft, look: Look, sight: Sight, verdict: Verdict) -> statuses.Shown:
     """What the status should say; what has to be written for it goes into the draft."""
     observed = look.observed
+    if verdict is Verdict.GIVEN_UP:
+        sight = replace(sight, has_pending=False)
     serve = _plan_serve(draft, look, sight, verdict)
-    is_pending_ready = bool(observed.pending_name) and serve.is_ready and verdict is not Verdict.NEW
+    is_pending_ready = sight.has_pending and serve.is_ready and verdict is not Verdict.NEW
     target, hindered = choose_target(observed, is_pending_ready=is_pending_ready)
     draft.add("endpoints", hindered)
     plan_services(draft, observed, target, look.settings)
@@ -35,7 +37,7 @@ def _plan_serve(draft: Draft, look: Look, sight: Sight, verdict: Verdict) -> Ser
     found = observed.find_pending() if sight.has_pending else observed.find_active()
     if not isinstance(found, dict) or (verdict is Verdict.NEW and not sight.has_pending):
         return ServeSight.nothing()
-    serve = plan_serve(look, found)
+    serve = plan_serve(look, found, Order(keeps_config=verdict is Verdict.GIVEN_UP))
     # A pending cluster that is about to be replaced gets nothing any more.
     if verdict is not Verdict.NEW:
         draft.add("serve", serve.part)
@@ -48,6 +50,8 @@ def _show(look: Look, serve: ServeSight, sight: Sight, verdict: Verdict) -> stat
     introduces: tuple[str, ...] = ()
     if sight.is_pending_routed:  # requests go there: it is the active one from here on
         active, pending = pending, statuses.EMPTY_SLOT
+    elif verdict is Verdict.GIVEN_UP:
+        pending = statuses.EMPTY_SLOT
     elif verdict is Verdict.NEW:
         name = choose_cluster_name(observed.service, observed.active_name, observed.pending_name)
         pending, introduces = statuses.describe_slot(name, None, {}), (name,)
