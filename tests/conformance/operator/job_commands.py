@@ -16,16 +16,18 @@ from conformance.operator.summaries import tell
 from conformance.operator.worlds import Operated, World
 from golden_cases import SETTINGS_OF_FOLDER
 from heliostat.operator.kinds import RAY_JOB
-from heliostat.testing.scripted_ray import ScriptedRay
+from heliostat.testing.scripted_ray import RayScript, ScriptedRay
 
 TAKE_OVERS = "rayjob-take-overs"  # among names
 # docs/differences.md: rayjob-mended. Its judge is in tests/operator/goldens/test_job_flows.py.
 DIFFERING = {"rayjob-invalid-then-mended"}
+# As recorded, but for time enough in each state for a busy machine: the operator asks every two seconds.
+UNHURRIED = RayScript(pending_seconds=8.0, ends_after=20.0)
 _LONGEST = 400.0  # seconds: the grace period of a submitter that never ends is over
 
 
 async def live_jobs_and_crons(world: World, names: Sequence[str]) -> int:
-    world.ray = ScriptedRay(time.time)
+    world.ray = ScriptedRay(time.time, UNHURRIED)
     jobs = [name for name in list_job_flows() if name not in DIFFERING and (not names or name in names)]
     crons = [name for name in list_cron_flows() if not names or name in names]
     differing = 0
