@@ -22,6 +22,7 @@ from heliostat.plan.rayservice import (
     routing,
     service,
     serving,
+    steps,
     suspend,
     unused,
 )
@@ -215,6 +216,15 @@ def it_is_given_up_and_goes_on() -> Any:
     return replaced((statuses, "TIMED_OUT", "GivenUp"))
 
 
+def all_requests_move_at_once() -> Any:
+    """KubeRay PR 3166: a step is as large as it likes."""
+    return replaced((steps, "next_weights", lambda split, _pace: (100, 0) if split.is_back else (0, 100)))
+
+
+def requests_move_without_a_pause() -> Any:
+    return replaced((steps, "seconds_until_due", lambda *_arguments: 0.0))
+
+
 def _mutant(plant: Callable[[], Any], *found_by: str, since: int = 0) -> Mutant:
     return Mutant(f"service-{plant.__name__.replace('_', '-')}", "rayservices", plant, found_by, since)
 
@@ -239,5 +249,7 @@ RAY_SERVICE_MUTANTS = (
     _mutant(the_head_never_takes_requests, "L1"),
     _mutant(groups_are_replaced, "V5", since=4),
     _mutant(a_bad_configuration_is_sent, "V1", since=13),
+    _mutant(all_requests_move_at_once, "V3", since=36),
+    _mutant(requests_move_without_a_pause, "V3", since=36),
     _mutant(it_is_given_up_and_goes_on, "L1", since=12),
 )
