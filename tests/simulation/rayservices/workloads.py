@@ -250,7 +250,8 @@ async def timeout(town: Town, name: str) -> None:
     owner = Owner(town.world, name)
     owner.serves.keep_stuck(True)
     await owner.create(annotations={"ray.io/initializing-timeout": owner.chance.choice(("25s", "40"))})
-    await owner.until_condition("Ready", "InitializingTimeout")
+    # A Serve that misbehaves may be stuck no longer: then it is ready instead.
+    await owner.until_condition("Ready", "InitializingTimeout", "NonZeroServeEndpoints")
     owner.serves.keep_stuck(False)
     await owner.pause(20.0)
     await owner.edit(suspend=True)
