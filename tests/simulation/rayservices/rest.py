@@ -50,6 +50,10 @@ def find_unrest(state: State) -> Iterator[str]:
         for tree in state.all(plural):
             if controller_uid(tree) in ever - services.keys():
                 yield f"C7: {plural}/{name_of(tree)} is left of a RayService that is gone"
+    clusters = {uid_of(cluster) for cluster in state.all("rayclusters")}
+    for pod in state.all("pods"):
+        if controller_uid(pod) not in clusters:
+            yield f"C7: Pod {name_of(pod)} is left of a RayCluster that is gone"
 
 
 def find_unrest_of(state: State, service: JsonObject) -> Iterator[str]:
