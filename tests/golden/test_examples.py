@@ -16,7 +16,7 @@ from heliostat.kube.yaml_text import encode_yaml
 from heliostat.plan.render import Rendering, render_documents
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-INPUTS = sorted(EXAMPLES.glob("*.yaml"))
+INPUTS = sorted(EXAMPLES.glob("ray*.yaml"))  # of the others nothing is rendered
 
 
 def render(path: Path) -> Rendering:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from cli.typed_commands import EXAMPLE
+from embedded.processes.running import wait_until
 from heliostat.local.ports import HOST
 from heliostat.local.state import State, open_state
 
@@ -98,7 +99,7 @@ def test_an_interrupt_of_run_while_it_starts_stops_what_was_started(machine: Mac
     process = subprocess.Popen(machine.command("run", str(EXAMPLE)), stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
     assert process.stderr.readline().startswith("… starting a Kubernetes on this machine")
-    assert process.stderr.readline().startswith("… starting a Kubernetes: ")
+    wait_until(machine.state.is_locked, "the supervisor has not begun", SECONDS)  # it is ready much later
     process.send_signal(signal.SIGINT)
     _out, err = process.communicate(timeout=SECONDS)
     assert process.returncode == 130

@@ -19,6 +19,7 @@ from golden_cases import SETTINGS_OF_FOLDER, absence, cases_of
 from heliostat.operator.kinds import POD, RAY_CLUSTER, RAY_JOB
 from heliostat.operator.rights import Need, rights_for
 from heliostat.operator.used_rights import Use, list_ungranted, list_unused
+from heliostat.testing.scripted_ray.faults import Answer
 
 pytestmark = pytest.mark.skipif(absence() is not None, reason=str(absence()))
 
@@ -95,20 +96,25 @@ def _suspend_in_the_middle(flow: Tree) -> Tree:
 
 
 async def _lose_head(operated: Operated, flow: Tree, namespace: str) -> None:
-    """While the job runs, and its submitter follows it."""
+    """While the job runs, and its submitter has not come to an end."""
     (_verb, tree) = flow["steps"][0]["do"]
+    container = {"name": "ray-job-submitter", "image": "rayproject/ray:2.52.0"}
+    nowhere = {"nodeSelector": {"example.com/of": "no-node"}, "restartPolicy": "Never", "containers": [container]}
+    tree = tree | {"spec": tree["spec"] | {"submitterPodTemplate": {"spec": nowhere}}}
     await operated.world.make_namespace(namespace)
     await operated.admin.create(RAY_JOB, tree | {"metadata": tree["metadata"] | {"namespace": namespace}})
 
-    async def is_running() -> bool:
+    async def shows(field: str, value: str) -> bool:
         job = await operated.admin.get(RAY_JOB, namespace, tree["metadata"]["name"])
-        return bool((job.get("status") or {}).get("jobStatus") == "RUNNING")
+        return bool((job.get("status") or {}).get(field) == value)
 
-    await operated.world.until(is_running)
+    await operated.world.until(lambda: shows("jobStatus", "RUNNING"))
     assert operated.world.ray is not None
     for name, cluster in operated.world.ray.clusters.items():
         if name.startswith(f"{namespace}/"):
             cluster.lose()
+            cluster.disturb(Answer(method="GET", path="/api/jobs/", status=404))  # nobody submits it again
+    await operated.world.until(lambda: shows("jobDeploymentStatus", "Failed"))
     await operated.rest()
     await operated.world.remove_namespace(namespace)
     operated.log.forget(namespace)

@@ -47,6 +47,11 @@ OF_OTHER_KINDS = {  # tests/operator/goldens/test_used_rights.py has the lives o
     "patch rayservices.ray.io",
     "patch rayservices/status.ray.io",
     "delete services",
+    *(
+        f"{verb} {resource}.gateway.networking.k8s.io"
+        for resource in ("gateways", "httproutes")
+        for verb in ("create", "patch", "delete")
+    ),
 }
 NAMESPACE, ACCOUNT = "heliostat-system", "heliostat-operator"
 PLACES = {

@@ -34,6 +34,7 @@ from heliostat.operator.understanding import tree_of
 from heliostat.plan.kind import Meaning
 from heliostat.plan.rayjob.kind import RAY_JOB
 from heliostat.plan.rayjob.observed import ObservedJob, Remembered
+from heliostat.plan.rayjob.other_head import name_who_is_asked
 from heliostat.plan.rayjob.phases import Phase
 from heliostat.plan.rayjob.submission import fact_key, find_token_secret
 from heliostat.plan.situation import Situation
@@ -110,7 +111,10 @@ class RayJobReconciler(KindReconciler[ObservedJob, None, Remembered, Memory]):
             facts.forget(FACT, key)
             return observed
         fact, place = fact_key(observed), Place(key.namespace, address, find_token_secret(observed))
-        facts.watch(fact, key, self._asking.calls.question(place, observed.job_id), source=f"{key.namespace}/{address}")
+        cluster = observed.find_cluster()
+        head = name_who_is_asked(cluster if isinstance(cluster, dict) else None)
+        source = f"{key.namespace}/{address}/{head}"  # what a head has told says nothing of the next one
+        facts.watch(fact, key, self._asking.calls.question(place, observed.job_id), source)
         return replace(observed, answer=facts.get(fact))
 
     def _pods_around(self, key: Key, job: RayJob, status: JsonObject) -> tuple[PodView, ...] | Unknown:

@@ -29,6 +29,7 @@ from heliostat.plan.rayjob.cluster import ClusterSight, Condition, ensure_cluste
 from heliostat.plan.rayjob.gang import ensure_gang
 from heliostat.plan.rayjob.messages import describe_row
 from heliostat.plan.rayjob.observed import ObservedJob, Remembered
+from heliostat.plan.rayjob.other_head import is_another_head
 from heliostat.plan.rayjob.phases import Do, Phase, Row, State, find_row
 from heliostat.plan.rayjob.reasons import Because, Hold
 from heliostat.plan.rayjob.situation import PhaseInputs, Submitter, Voice
@@ -79,20 +80,9 @@ class Look(Struct, frozen=True):
 
         The head that told of the job is asked for a while; another one has never heard of it.
         """
-        if self.voice is not Voice.DENIES or self._is_another_head:
+        if self.voice is not Voice.DENIES or is_another_head(self.observed.status, self.sight.tree):
             return 0.0
         return max(0.0, DENIED_SECONDS - self.remembered.answered_alike)
-
-    @property
-    def _is_another_head(self) -> bool:
-        """Of the same cluster, than the one whose word the status holds."""
-        status, tree = self.observed.status, self.sight.tree or {}
-        told, now = (_head_of(each) for each in (status.get("rayClusterStatus"), tree.get("status")))
-        return bool(status.get("jobStatus") and told and now and told != now)
-
-
-def _head_of(cluster_status: JsonObject | None) -> str:
-    return str(((cluster_status or {}).get("head") or {}).get("podName") or "")
 
 
 def look_at_attempt(observed: ObservedJob, settings: Settings, remembered: Remembered, now: float) -> Look:
