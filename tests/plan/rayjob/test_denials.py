@@ -32,6 +32,7 @@ def test_a_denial_counts_once_ray_has_kept_to_it() -> None:
     assert act(world).phase == "Running"
     assert plan_world(world).wake_after == 6.0
     assert act(denied_for(world, 5.9)).phase == "Running"
+    assert plan_world(denied_for(world, 5.999)).wake_after == 1.0  # a doubt ends with an answer, and not by looking
     assert act(denied_for(world, 6.0)).phase == "Failed"
 
 

@@ -40,6 +40,7 @@ from heliostat.plan.rayjob.timers import Timers, is_over, read_timers
 from heliostat.plan.rayjob.unapplied import tell_unapplied
 
 DENIED_SECONDS = 6.0  # how long Ray must have denied a job before that ends an attempt
+BETWEEN_ANSWERS = 1.0  # seconds; a look that comes sooner finds the answer that it knows
 
 
 class Look(Struct, frozen=True):
@@ -83,6 +84,11 @@ class Look(Struct, frozen=True):
         if self.voice is not Voice.DENIES or is_another_head(self.observed.status, self.sight.tree):
             return 0.0
         return max(0.0, DENIED_SECONDS - self.remembered.answered_alike)
+
+    @property
+    def seconds_to_certainty(self) -> float | None:
+        """When to look again for the sake of a denial. Only another answer brings it on, and that takes its time."""
+        return max(self.doubt, BETWEEN_ANSWERS) if self.doubt else None
 
 
 def look_at_attempt(observed: ObservedJob, settings: Settings, remembered: Remembered, now: float) -> Look:

@@ -148,7 +148,7 @@ def _plan_living(draft: Draft, phase: Phase, look: Look) -> Plan:
         return draft.finish(status=_next_status(phase, look))
     new = plan_attempt(draft, phase, look)
     return draft.finish(
-        status=_write(observed, new), wake_after=soonest((look.timers.upcoming(look.now), look.doubt or None))
+        status=_write(observed, new), wake_after=soonest((look.timers.upcoming(look.now), look.seconds_to_certainty))
     )
 
 
