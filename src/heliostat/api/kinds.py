@@ -14,11 +14,11 @@ from heliostat.api.raycluster import RayCluster, RayClusterSpec, RayClusterStatu
 from heliostat.api.raycronjob import RayCronJob, RayCronJobSpec, RayCronJobStatus
 from heliostat.api.rayjob import RayJob, RayJobSpec, RayJobStatus
 from heliostat.api.rayservice import RayService, RayServiceSpec, RayServiceStatus
-from heliostat.kube.lookups import KindName
 
 GROUP = "ray.io"
-RAY_CLUSTER_NAME: KindName = "RayCluster.ray.io"
-RAY_JOB_NAME: KindName = "RayJob.ray.io"
+# As kube/lookups.py names kinds; validate does without that module, which takes a while to load.
+RAY_CLUSTER_NAME = "RayCluster.ray.io"
+RAY_JOB_NAME = "RayJob.ray.io"
 
 RayObject: TypeAlias = RayCluster | RayJob | RayService | RayCronJob
 
