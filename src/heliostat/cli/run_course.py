@@ -234,7 +234,7 @@ class Course:
             return
         try:
             await self._take_down(session)
-        except BaseException:
+        except BaseException:  # whatever ends it: what is left up is told, and the error goes on
             self._stays = True  # also what the second Ctrl-C leaves
             self._view.clear()
             self._view.note("left as it is; heliostat down stops everything")

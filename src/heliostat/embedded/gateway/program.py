@@ -173,7 +173,7 @@ async def _listen_on_host(address: str, port: int) -> socket.socket:
         made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         made.bind((address, port))
         made.setblocking(False)
-    except BaseException:
+    except BaseException:  # nobody else knows this socket
         made.close()
         raise
     return made

@@ -47,7 +47,7 @@ class Upstreams:
             connection = await self._dial(str(target[0]), target[1])
             try:
                 _, wire = await asyncio.get_running_loop().create_connection(Wire, sock=connection)
-            except BaseException:
+            except BaseException:  # cancelled or refused: nobody else knows this connection
                 connection.close()
                 raise
         self._in_use.setdefault(target, set()).add(wire)

@@ -274,7 +274,7 @@ async def _connect(directory: Path, pid: int) -> Sandbox:
     sandbox = Sandbox(directory, pid, connection)
     try:
         await sandbox.listen()
-    except BaseException:
+    except BaseException:  # cancelled, too: nobody else knows this connection
         await sandbox.close()
         raise
     return sandbox
