@@ -4,6 +4,7 @@ Tests marked ``soak`` or ``e2e`` take minutes; only ``make soak`` and ``make e2e
 """
 
 import os
+import signal
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -12,6 +13,9 @@ settings.register_profile("default", deadline=None, suppress_health_check=[Healt
 settings.register_profile("ci", settings.get_profile("default"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "default")
 
+# Whoever starts the tests in the background of a script has them ignore Ctrl-C, and every program they start inherits that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _ASKED_FOR = {"soak": "HELIOSTAT_SOAK", "e2e": "HELIOSTAT_E2E"}
 
