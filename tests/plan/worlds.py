@@ -4,24 +4,28 @@ Plans are carried out by ``heliostat.plan.imagined``, as ``render`` does it. Not
 """
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 from msgspec import Struct, structs
 
 from heliostat.api.documents import Accepted, accept
 from heliostat.api.settings import Settings, default_gates
-from heliostat.api.validation import cluster_problems, refusal
-from heliostat.desired.raycluster.cluster import build_desired
 from heliostat.kube.facts import UNKNOWN
 from heliostat.kube.jsontree import copy_tree, merge_patch
 from heliostat.kube.lookups import ListedObjects, Objects
 from heliostat.kube.plan import Create, Delete, Patch, Plan, Ref
 from heliostat.kube.timestamps import format_timestamp
 from heliostat.plan.imagined import ImaginedWorld
+from heliostat.plan.kind import Kind
 from heliostat.plan.own_conditions import OWN_CONDITIONS
-from heliostat.plan.raycluster.cluster import plan_cluster
+from heliostat.plan.raycluster.kind import RAY_CLUSTER
 from heliostat.plan.raycluster.observed import ObservedCluster, observe_objects
-from heliostat.plan.raycluster.situation import Remembered, Situation
+from heliostat.plan.raycluster.situation import Remembered
+from heliostat.plan.situation import Viewed
+
+O = TypeVar("O", bound=Viewed)  # noqa: E741
+D = TypeVar("D")
+R = TypeVar("R")
 
 Tree = dict[str, Any]
 
@@ -30,8 +34,14 @@ UID = "11111111-2222-3333-4444-555555555555"
 NAMESPACE, NAME = "ns", "demo"
 
 
-def check_wake(plan: Plan) -> Plan:
-    """A law of every plan of every kind: it wakes its object later, or not at all; 0 would be a hot loop."""
+def plan_by_row(kind: Kind[O, D, R], observed: O, wanted: Any, remembered: R, settings: Settings, now: float) -> Plan:
+    """As the operator goes about it, for every kind: by its row of the table.
+
+    A law of every plan: it requeues its object later, or not at all; 0 would be a hot loop.
+    """
+    meaning = kind.understand(wanted, kind.find_problems(wanted, settings), settings)
+    situation = kind.situate(observed, meaning, remembered, settings, now)
+    plan = kind.decide(situation)
     assert plan.wake_after is None or plan.wake_after > 0, plan.wake_after
     return plan
 
@@ -187,23 +197,7 @@ def plan_world(world: World, settings: Settings | None = None, remembered: Remem
 def plan_observed(
     observed: ObservedCluster, settings: Settings | None = None, remembered: Remembered | None = None, now: float = NOW
 ) -> Plan:
-    settings = settings or Settings()
-    cluster = observed.cluster
-    problems = tuple(cluster_problems(cluster, settings))
-    refused = refusal(problems)
-    desired = build_desired(cluster, settings) if refused is None else None
-    warnings = tuple(problem for problem in problems if problem.severity == "warning")
-    return plan_cluster(
-        Situation(
-            observed=observed,
-            desired=desired,
-            settings=settings,
-            remembered=remembered or Remembered(),
-            now=now,
-            refusal=refused,
-            warnings=warnings,
-        )
-    )
+    return plan_by_row(RAY_CLUSTER, observed, observed.cluster, remembered or Remembered(), settings or Settings(), now)
 
 
 def apply_plan(world: World, plan: Plan, *, grace: bool = False) -> World:

@@ -21,9 +21,8 @@ from heliostat.operator.scope import Scoped
 from heliostat.operator.understanding import Understanding, metadata_of
 from heliostat.operator.view import CachedObjects, Interests, when_gone
 from heliostat.plan.because import Hold
-from heliostat.plan.kind import Kind, Meaning
-from heliostat.plan.pacing import UNKNOWN_POLL, Viewed, look_again_while_unknown
-from heliostat.plan.situation import Situation
+from heliostat.plan.kind import UNKNOWN_POLL, Kind, Meaning
+from heliostat.plan.situation import Situation, Viewed
 from heliostat.runtime.outcome import Outcome
 from heliostat.runtime.reconciler import Signal, Source, Subject, its_controller, itself, signalled, subject_of
 
@@ -119,8 +118,7 @@ class KindReconciler(ABC, Generic[O, D, R, Mem]):
         observed = self.observe(key, item, meaning)
         remembered = self.remember(key, item, observed, meaning)
         situation = self._kind.situate(observed, meaning, remembered, self.settings, now)
-        plan = look_again_while_unknown(self._kind.plan(situation), observed)
-        return self.begin(key, item, situation, plan)
+        return self.begin(key, item, situation, self._kind.decide(situation))
 
     def after(self, key: Key, outcome: Outcome) -> None:
         if self.memory.ended(key, outcome):

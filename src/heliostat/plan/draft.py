@@ -1,7 +1,7 @@
 """How planners hand over what they decided: a ``Part``; and how parts become a plan: a ``Draft``.
 
-A part is a value: writes, waits, events. ``is_hindered`` says that what depends on this part must not go on now; that
-is where KubeRay's reconcile would return an error. A draft collects parts as stages; a hindered stage turns every
+A part is a value: writes, waits, events. ``is_blocked`` says that what depends on this part must not go on now; that
+is where KubeRay's reconcile would return an error. A draft collects parts as stages; a blocked stage turns every
 stage that needs it into one wait, so nothing is planned on ground that is known to be missing. No decision is taken
 here.
 """
@@ -19,7 +19,7 @@ class Part(Struct, frozen=True, kw_only=True):
     actions: tuple[Action, ...] = ()
     waits: tuple[Wait, ...] = ()
     events: tuple[Event, ...] = ()
-    is_hindered: bool = False
+    is_blocked: bool = False
     wake_after: float | None = None
 
 
@@ -27,13 +27,13 @@ NOTHING = Part()
 
 
 def join(parts: Iterable[Part]) -> Part:
-    """Several parts as one; one hindrance hinders the whole."""
+    """Several parts as one; one that is blocked blocks the whole."""
     parts = tuple(parts)
     return Part(
         actions=tuple(action for part in parts for action in part.actions),
         waits=tuple(wait for part in parts for wait in part.waits),
         events=tuple(event for part in parts for event in part.events),
-        is_hindered=any(part.is_hindered for part in parts),
+        is_blocked=any(part.is_blocked for part in parts),
         wake_after=soonest(part.wake_after for part in parts),
     )
 
@@ -44,7 +44,7 @@ def soonest(times: Iterable[float | None]) -> float | None:
 
 def wait_for(reason: WhyWaiting, message: str, until: str) -> Part:
     """Nothing to write, and what depends on this waits too."""
-    return Part(waits=(Wait(reason, message, until),), is_hindered=True)
+    return Part(waits=(Wait(reason, message, until),), is_blocked=True)
 
 
 def wait_beside(reason: WhyWaiting, message: str, until: str) -> Part:
@@ -60,14 +60,14 @@ class Draft:
         self._waits: list[Wait] = []
         self._events: list[Event] = []
         self._wakes: list[float] = []
-        self._hindered: set[str] = set()
+        self._blocked: set[str] = set()
 
     def add(self, name: str, part: Part, needs: tuple[str, ...] = ()) -> None:
-        missing = [need for need in needs if need in self._hindered] if self._hindered else []
+        missing = [need for need in needs if need in self._blocked] if self._blocked else []
         if missing:
             part = wait_for(Hold.BLOCKED, f"{name} needs {' and '.join(missing)}", "that wait is over")
-        if part.is_hindered:
-            self._hindered.add(name)
+        if part.is_blocked:
+            self._blocked.add(name)
         if part.actions:
             planned = {stage.name for stage in self._stages}
             self._stages.append(Stage(name, part.actions, tuple(need for need in needs if need in planned)))
@@ -80,9 +80,9 @@ class Draft:
         """Beside everything else."""
         self._events += events
 
-    def is_hindered(self, *names: str) -> bool:
-        """Whether one of these stages (without names: any stage) is hindered."""
-        return bool(self._hindered.intersection(names) if names else self._hindered)
+    def is_blocked(self, *names: str) -> bool:
+        """Whether one of these stages (without names: any stage) is blocked."""
+        return bool(self._blocked.intersection(names) if names else self._blocked)
 
     @property
     def waits(self) -> tuple[Wait, ...]:

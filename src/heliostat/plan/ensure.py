@@ -65,7 +65,7 @@ def name_taken(ref: Ref, owner: str = "RayCluster") -> Part:
     message = f"{ref} exists and does not belong to this {owner}"
     failure = report_create(ref).failure
     events = () if failure is None else (replace(failure, note=f"{failure.note}, it exists and is not owned by it"),)
-    return Part(waits=(Wait(Hold.NAME_TAKEN, message, "it is deleted or renamed"),), events=events, is_hindered=True)
+    return Part(waits=(Wait(Hold.NAME_TAKEN, message, "it is deleted or renamed"),), events=events, is_blocked=True)
 
 
 def matches(tree: JsonObject, selector: dict[str, str]) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from heliostat.api.markers import JsonObject
 from heliostat.api.raycluster import ObjectMeta
@@ -21,12 +22,15 @@ from heliostat.kube.plan import Plan, Wait
 from heliostat.kube.problems import Problem
 from heliostat.kube.resource_types import ResourceType
 from heliostat.plan.because import Hold
-from heliostat.plan.pacing import Viewed
-from heliostat.plan.situation import Situation
+from heliostat.plan.draft import soonest
+from heliostat.plan.situation import Situation, Viewed
 
 O = TypeVar("O", bound=Viewed)  # noqa: E741
 D = TypeVar("D")
 R = TypeVar("R")
+
+
+UNKNOWN_POLL = 5.0  # seconds until a view that is not complete is looked at again
 
 
 class Surroundings(Struct, frozen=True, kw_only=True):
@@ -85,6 +89,13 @@ class Kind(Struct, Generic[O, D, R], frozen=True, kw_only=True):
             refusal=refused,
             warnings=tuple(problem for problem in found if problem.severity == "warning"),
         )
+
+    def decide(self, situation: Situation[O, D, R]) -> Plan:
+        """The plan that is carried out: whoever has an incomplete view of the object requeues it soon."""
+        plan = self.plan(situation)
+        if not situation.observed.has_unknown:
+            return plan
+        return replace(plan, wake_after=soonest((plan.wake_after, UNKNOWN_POLL)))
 
     def situate(
         self, observed: O, meaning: Meaning[D], remembered: R, settings: Settings, now: float

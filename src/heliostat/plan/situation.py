@@ -1,13 +1,23 @@
 """What a plan is made from, of any kind: a single frozen value. The same situation gives the same plan."""
 
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from msgspec import Struct
 
 from heliostat.api.settings import Settings
 from heliostat.kube.problems import Problem
 
-O = TypeVar("O")  # noqa: E741
+
+class Viewed(Protocol):
+    """What is there, of any kind."""
+
+    @property
+    def has_unknown(self) -> bool:
+        """Whether something that was looked for could not be read."""
+        ...
+
+
+O = TypeVar("O", bound=Viewed)  # noqa: E741
 D = TypeVar("D")
 R = TypeVar("R")
 

@@ -8,7 +8,7 @@ from heliostat.kube.plan import Create
 from heliostat.operator.kinds import RAY_CLUSTERS, RAY_PODS, RayPod, WholeObject, kinds_around
 from heliostat.operator.raycluster.reconciler import RayClusterReconciler
 from heliostat.plan.because import Hold
-from heliostat.plan.pacing import UNKNOWN_POLL
+from heliostat.plan.kind import UNKNOWN_POLL
 from heliostat.runtime.cache import CacheWriter, Unreadable
 from heliostat.runtime.caches import Caches
 from plan.worlds import NAME, NAMESPACE, NOW, UID, cluster_tree

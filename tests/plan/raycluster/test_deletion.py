@@ -12,6 +12,7 @@ from heliostat.kube.lookups import JOB
 from heliostat.kube.problems import Problem
 from heliostat.kube.timestamps import format_timestamp
 from heliostat.plan.because import Because
+from heliostat.plan.kind import UNKNOWN_POLL
 from heliostat.plan.own_conditions import Hindrance
 from heliostat.plan.raycluster.deletion import (
     FINALIZER,
@@ -276,7 +277,7 @@ def test_pods_go_and_a_head_that_stays_is_waited_for_while_jobs_cannot_be_read()
     plan = plan_observed(blind(world, pods=False), now=NOW + 1000)
     assert len(deletes(plan)) == 2
     assert not patches(plan)
-    assert plan.wake_after == 10
+    assert plan.wake_after == UNKNOWN_POLL  # sooner than the deletion itself asks for
 
 
 def test_what_holds_a_deletion_is_told_in_the_status_and_taken_back() -> None:

@@ -26,16 +26,16 @@ from plan.worlds import (
 )
 
 
-def status_of(world: World, remembered: Remembered | None = None, *, is_hindered: bool = False) -> Tree:
-    status = status_if_any(world, remembered or Remembered(), is_hindered=is_hindered)
+def status_of(world: World, remembered: Remembered | None = None, *, is_blocked: bool = False) -> Tree:
+    status = status_if_any(world, remembered or Remembered(), is_blocked=is_blocked)
     assert status is not None
     return status
 
 
-def status_if_any(world: World, remembered: Remembered, *, is_hindered: bool) -> Tree | None:
+def status_if_any(world: World, remembered: Remembered, *, is_blocked: bool) -> Tree | None:
     observed, settings = observe(world), Settings()
     desired = build_desired(observed.cluster, settings)
-    return calculate_status(observed, desired, settings, remembered, world.now, is_hindered=is_hindered)
+    return calculate_status(observed, desired, settings, remembered, world.now, is_blocked=is_blocked)
 
 
 def newborn(tree: Tree) -> World:
@@ -130,13 +130,13 @@ def test_8_1_resources_count_raw_replicas_and_every_kind_of_gpu() -> None:
 
 
 @pytest.mark.parametrize(
-    ("failure", "hindered", "state"),
+    ("failure", "blocked", "state"),
     [(None, False, "ready"), (LastFailure("", "conflict"), False, None), (None, True, None)],
 )
 def test_8_3_an_error_stands_in_the_way_of_ready(
-    failure: LastFailure | None, *, hindered: bool, state: str | None
+    failure: LastFailure | None, *, blocked: bool, state: str | None
 ) -> None:
-    status = status_of(newborn(cluster_tree()), Remembered(failure=failure), is_hindered=hindered)
+    status = status_of(newborn(cluster_tree()), Remembered(failure=failure), is_blocked=blocked)
     assert status.get("state") == state
 
 
@@ -192,7 +192,7 @@ def test_8_1_the_address_of_the_head_service(cluster_ip: str | None, service_ip:
     world = world.edit_objects(
         lambda tree: merge_patch(tree, {"spec": {"clusterIP": cluster_ip}}) if tree["kind"] == "Service" else tree
     )
-    status = status_if_any(world, Remembered(), is_hindered=False)
+    status = status_if_any(world, Remembered(), is_blocked=False)
     assert (status["head"]["serviceIP"] if status else None) == service_ip
 
 
@@ -211,7 +211,7 @@ def twin_head(world: World) -> World:
 )
 def test_8_1_without_one_head_and_one_service_nothing_is_said(change: Any) -> None:
     world = change(newborn(cluster_tree()))
-    assert status_if_any(world, Remembered(), is_hindered=False) is None
+    assert status_if_any(world, Remembered(), is_blocked=False) is None
 
 
 OLD: Tree = {

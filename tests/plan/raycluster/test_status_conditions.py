@@ -87,7 +87,7 @@ def situation(**fields: Any) -> ConditionInputs:
         "pods": pods,
         "head": pods[0],
         "failure": None,
-        "is_hindered": False,
+        "is_blocked": False,
         "suspend": None,
         "has_any_pod": True,
     }
@@ -123,7 +123,7 @@ def test_r8_10_a_time_changes_only_with_the_status() -> None:
 
 
 @pytest.mark.parametrize(
-    ("failure", "hindered", "shown"),
+    ("failure", "blocked", "shown"),
     [
         (LastFailure("FailedCreateHeadPod", "quota"), False, "FailedCreateHeadPod\nquota"),
         (LastFailure("", "conflict"), False, "old"),
@@ -131,8 +131,8 @@ def test_r8_10_a_time_changes_only_with_the_status() -> None:
         (None, False, None),
     ],
 )
-def test_8_2_step_1_replica_failure(failure: LastFailure | None, *, hindered: bool, shown: str | None) -> None:
-    after = next_conditions(old(("ReplicaFailure", "True")), situation(failure=failure, is_hindered=hindered), NOW)
+def test_8_2_step_1_replica_failure(failure: LastFailure | None, *, blocked: bool, shown: str | None) -> None:
+    after = next_conditions(old(("ReplicaFailure", "True")), situation(failure=failure, is_blocked=blocked), NOW)
     messages = [condition["message"] for condition in after if condition["type"] == "ReplicaFailure"]
     assert messages == ([] if shown is None else [shown])
 

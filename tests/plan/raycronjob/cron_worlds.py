@@ -9,15 +9,13 @@ from typing import Any
 from msgspec import Struct, structs
 
 from heliostat.api.documents import Accepted, accept
-from heliostat.api.settings import Settings
-from heliostat.api.validation import cronjob_problems, refusal
 from heliostat.desired.raycronjob.child import SCHEDULED
 from heliostat.kube.plan import Action, Create, Delete, Plan, WriteStatus
 from heliostat.kube.timestamps import format_timestamp, parse_timestamp
-from heliostat.plan.raycronjob.cron import plan_cron
+from heliostat.plan.raycronjob.kind import GATE, RAY_CRON_JOB
 from heliostat.plan.raycronjob.observed import observe_cron
 from plan.rayjob.job_worlds import cluster_spec
-from plan.worlds import NAMESPACE, UID, Tree, check_wake
+from plan.worlds import NAMESPACE, UID, Tree, plan_by_row, with_gates
 
 NAME = "cron"
 START = parse_timestamp("2024-01-01T00:00:00Z")
@@ -75,7 +73,7 @@ def begin(annotations: dict[str, str] | None = None, **spec: Any) -> CronWorld:
 
 def plan_world(world: CronWorld) -> Plan:
     observed = observe_cron(world.cron, world.jobs)
-    return check_wake(plan_cron(observed, world.now, refusal=refusal(cronjob_problems(observed.cron, Settings()))))
+    return plan_by_row(RAY_CRON_JOB, observed, observed.cron, None, with_gates(**{GATE: True}), world.now)
 
 
 def act(world: CronWorld, writes: int = 99) -> CronWorld:

@@ -11,7 +11,6 @@ from msgspec import Struct, structs
 from heliostat.api.documents import Accepted, accept
 from heliostat.api.rayjob import RayJob
 from heliostat.api.settings import Settings
-from heliostat.api.validation import job_problems, refusal
 from heliostat.desired.rayjob.names import K8S_JOB_MODE
 from heliostat.kube.facts import Fact, Unknown
 from heliostat.kube.jsontree import copy_tree, merge_patch
@@ -19,10 +18,10 @@ from heliostat.kube.persisted import find_premature_use
 from heliostat.kube.plan import Create, Delete, Effect, Patch, Plan, WriteStatus
 from heliostat.kube.timestamps import format_timestamp
 from heliostat.plan.rayjob.answers import ABSENT, Answer, JobInfo
-from heliostat.plan.rayjob.job import plan_job
+from heliostat.plan.rayjob.kind import RAY_JOB
 from heliostat.plan.rayjob.observed import ObservedJob, Remembered, observe_job
 from heliostat.plan.rayjob.submission import STOP, SUBMIT
-from plan.worlds import NAMESPACE, NOW, UID, Tree, check_wake, group, pod_template
+from plan.worlds import NAMESPACE, NOW, UID, Tree, group, plan_by_row, pod_template
 
 NAME = "job"
 FINALIZER = "ray.io/rayjob-finalizer"
@@ -126,8 +125,7 @@ def observe(world: JobWorld) -> ObservedJob:
 
 def plan_world(world: JobWorld) -> Plan:
     observed = observe(world)
-    refused = refusal(job_problems(observed.job, world.settings))
-    return check_wake(plan_job(observed, world.settings, world.remembered, world.now, refusal=refused))
+    return plan_by_row(RAY_JOB, observed, observed.job, world.remembered, world.settings, world.now)
 
 
 def begin(settings: Settings | None = None, *, metadata: Tree | None = None, **spec: Any) -> JobWorld:
@@ -140,7 +138,6 @@ def act(world: JobWorld) -> JobWorld:
         return world
     plan = plan_world(world)
     assert find_premature_use(plan) is None
-    assert plan.wake_after is None or plan.wake_after > 0
     for action in plan.actions():
         world = _carry_out(world, action)
     return structs.replace(world, told=(*world.told, *(event.reason for event in plan.events)))

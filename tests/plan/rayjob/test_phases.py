@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from heliostat.plan.rayjob.answers import STATUSES
+from heliostat.plan.rayjob.phase_inputs import If, PhaseInputs, Submitter, Voice
 from heliostat.plan.rayjob.phases import BOUNDS, TABLE, TERMINAL, ContradictionError, Phase, Reason, State, find_row
-from heliostat.plan.rayjob.situation import If, PhaseInputs, Submitter, Voice
 
 
 def decide(phase: Phase, **facts: Any) -> tuple[Phase, Reason] | None:

@@ -4,7 +4,7 @@ import pytest
 from msgspec import structs
 
 from heliostat.kube.pods import ContainerState, ContainerStatus, Terminated
-from heliostat.plan.rayjob.situation import Submitter
+from heliostat.plan.rayjob.phase_inputs import Submitter
 from heliostat.plan.rayjob.submitter import judge_container
 from plan.rayjob.job_worlds import JobWorld, act, begin, end_submitter, plan_world, run
 

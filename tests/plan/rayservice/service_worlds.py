@@ -11,7 +11,6 @@ from msgspec import Struct, structs
 from heliostat.api.documents import Accepted, accept
 from heliostat.api.rayservice import RayService
 from heliostat.api.settings import Settings
-from heliostat.api.validation import refusal, service_problems
 from heliostat.desired import labels
 from heliostat.desired.rayservice.serve_config import list_applications
 from heliostat.kube.facts import Fact, Unknown
@@ -21,10 +20,10 @@ from heliostat.kube.plan import Effect, Plan, Ref
 from heliostat.kube.timestamps import format_timestamp
 from heliostat.plan.imagined import ImaginedWorld
 from heliostat.plan.rayservice.answers import ApplicationInfo, DeploymentInfo, ServeInfo
+from heliostat.plan.rayservice.kind import RAY_SERVICE
 from heliostat.plan.rayservice.observed import ObservedService, Remembered, Sent, observe_service
-from heliostat.plan.rayservice.service import plan_service
 from heliostat.plan.rayservice.serving import CONFIGURE
-from plan.worlds import NAMESPACE, NOW, UID, Tree, check_wake, group, pod_template
+from plan.worlds import NAMESPACE, NOW, UID, Tree, group, plan_by_row, pod_template
 
 NAME = "svc"
 SERVICE = Ref("ray.io/v1", "RayService", NAMESPACE, NAME)
@@ -154,10 +153,10 @@ class ServiceWorld(Struct, frozen=True):
 
     def plan(self) -> Plan:
         observed = self.observe()
-        problem = refusal(service_problems(observed.service, self.settings))
-        plan = plan_service(observed, self.settings, self.remembered, self.world.now, refusal=problem)
+        now = self.world.now
+        plan = plan_by_row(RAY_SERVICE, observed, observed.service, self.remembered, self.settings, now)
         assert find_premature_use(plan) is None
-        return check_wake(plan)
+        return plan
 
     def restart(self) -> "ServiceWorld":
         return structs.replace(self, remembered=Remembered())

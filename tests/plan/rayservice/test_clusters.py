@@ -5,7 +5,7 @@ from msgspec import structs
 
 from heliostat.api.settings import Settings
 from heliostat.kube.plan import Patch
-from heliostat.plan.rayservice.clusters import Sight, Verdict, are_upgrades_on, decide_clusters
+from heliostat.plan.rayservice.clusters import ClusterChoice, ClusterInputs, are_upgrades_on, decide_clusters
 from heliostat.plan.rayservice.comparing import Fit
 from plan.rayservice.service_worlds import ServiceWorld, act, begin, run, spec_of
 from plan.worlds import Tree
@@ -14,23 +14,23 @@ from plan.worlds import Tree
 @pytest.mark.parametrize(
     ("sight", "verdict"),
     [
-        (Sight(), Verdict.NEW),
-        (Sight(is_pending_routed=True, has_pending=True, pending=Fit.OTHER), Verdict.STAY),
-        (Sight(has_pending=True), Verdict.STAY),
-        (Sight(has_pending=True, pending=Fit.SAME), Verdict.STAY),
-        (Sight(has_pending=True, pending=Fit.GROWN), Verdict.IN_PLACE),
-        (Sight(has_pending=True, pending=Fit.OTHER), Verdict.NEW),
-        (Sight(has_active=True, active=Fit.SAME), Verdict.STAY),
-        (Sight(has_active=True, active=Fit.GROWN), Verdict.IN_PLACE),
-        (Sight(has_active=True, active=Fit.OTHER), Verdict.NEW),
-        (Sight(has_active=True, active=Fit.OTHER, are_upgrades_on=False), Verdict.OFF),
-        (Sight(has_active=True, active=Fit.OTHER, is_stamp_foreign=True), Verdict.IN_PLACE),
+        (ClusterInputs(), ClusterChoice.NEW),
+        (ClusterInputs(is_pending_routed=True, has_pending=True, pending=Fit.OTHER), ClusterChoice.STAY),
+        (ClusterInputs(has_pending=True), ClusterChoice.STAY),
+        (ClusterInputs(has_pending=True, pending=Fit.SAME), ClusterChoice.STAY),
+        (ClusterInputs(has_pending=True, pending=Fit.GROWN), ClusterChoice.IN_PLACE),
+        (ClusterInputs(has_pending=True, pending=Fit.OTHER), ClusterChoice.NEW),
+        (ClusterInputs(has_active=True, active=Fit.SAME), ClusterChoice.STAY),
+        (ClusterInputs(has_active=True, active=Fit.GROWN), ClusterChoice.IN_PLACE),
+        (ClusterInputs(has_active=True, active=Fit.OTHER), ClusterChoice.NEW),
+        (ClusterInputs(has_active=True, active=Fit.OTHER, are_upgrades_on=False), ClusterChoice.OFF),
+        (ClusterInputs(has_active=True, active=Fit.OTHER, is_stamp_foreign=True), ClusterChoice.IN_PLACE),
         # Only the pending one is compared: back to the active one's spec is another cluster all the same.
-        (Sight(has_active=True, active=Fit.SAME, has_pending=True, pending=Fit.OTHER), Verdict.NEW),
-        (Sight(has_active=True, active=Fit.OTHER, has_pending=True, pending=Fit.SAME), Verdict.STAY),
+        (ClusterInputs(has_active=True, active=Fit.SAME, has_pending=True, pending=Fit.OTHER), ClusterChoice.NEW),
+        (ClusterInputs(has_active=True, active=Fit.OTHER, has_pending=True, pending=Fit.SAME), ClusterChoice.STAY),
     ],
 )
-def test_the_clusters_follow_the_table(sight: Sight, verdict: Verdict) -> None:
+def test_the_clusters_follow_the_table(sight: ClusterInputs, verdict: ClusterChoice) -> None:
     assert decide_clusters(sight) is verdict
 
 

@@ -9,9 +9,9 @@ from msgspec.structs import replace
 
 from heliostat.plan.rayservice.shares import (
     ALL,
-    Pace,
     Share,
     Split,
+    StepLimits,
     is_moved,
     is_moved_back,
     next_weights,
@@ -35,12 +35,12 @@ def give(split: Split, weights: tuple[int, int]) -> Split:
     return replace(split, active=active, pending=pending)
 
 
-def walk(split: Split, pace: Pace, most: int = 1000) -> Iterator[Split]:
+def walk(split: Split, limits: StepLimits, most: int = 1000) -> Iterator[Split]:
     """Capacity, then traffic, one at a time, until nothing moves."""
     for _ in range(most):
-        stepped = step_capacity(split, pace)
+        stepped = step_capacity(split, limits)
         if stepped == split:
-            stepped = give(split, next_weights(split, pace))
+            stepped = give(split, next_weights(split, limits))
         if stepped == split:
             return
         split = stepped
@@ -72,7 +72,7 @@ def walk(split: Split, pace: Pace, most: int = 1000) -> Iterator[Split]:
     ],
 )  # fmt: skip
 def test_the_way_forward_is_kuberays(surge: int, step: int, trace: list[tuple[int, int, int, int]]) -> None:
-    assert [numbers(each) for each in walk(START, Pace(surge, step, 1))] == trace
+    assert [numbers(each) for each in walk(START, StepLimits(surge, step, 1))] == trace
 
 
 @pytest.mark.parametrize(
@@ -94,24 +94,24 @@ def test_the_way_back_is_kuberays_and_never_takes_capacity_that_requests_need(
     start: tuple[int, int, int, int], surge: int, step: int, trace: list[tuple[int, int, int, int]]
 ) -> None:
     split = Split(Share(start[2], start[3]), Share(start[0], start[1]), is_back=True)
-    assert [numbers(each) for each in walk(split, Pace(surge, step, 1))][: len(trace)] == trace
+    assert [numbers(each) for each in walk(split, StepLimits(surge, step, 1))][: len(trace)] == trace
 
 
 @pytest.mark.parametrize(
-    ("split", "pace", "wanted"),
+    ("split", "limits", "wanted"),
     [
-        (Split(Share(70, 90), Share(10, 10)), Pace(20, 5, 1), (70, 30)),
-        (Split(Share(80, 70), Share(30, 30)), Pace(20, 5, 1), (70, 30)),
-        (Split(Share(100, 100), Share(50, 0)), Pace(50, 5, 1), (100, 50)),
+        (Split(Share(70, 90), Share(10, 10)), StepLimits(20, 5, 1), (70, 30)),
+        (Split(Share(80, 70), Share(30, 30)), StepLimits(20, 5, 1), (70, 30)),
+        (Split(Share(100, 100), Share(50, 0)), StepLimits(50, 5, 1), (100, 50)),
     ],
 )
-def test_capacity_moves_when_traffic_has_followed(split: Split, pace: Pace, wanted: tuple[int, int]) -> None:
-    stepped = step_capacity(split, pace)
+def test_capacity_moves_when_traffic_has_followed(split: Split, limits: StepLimits, wanted: tuple[int, int]) -> None:
+    stepped = step_capacity(split, limits)
     assert (stepped.active.capacity, stepped.pending.capacity) == wanted
 
 
 def test_a_pending_cluster_that_nobody_hears_gets_no_more() -> None:
-    assert step_capacity(START, Pace(50, 25, 1), can_grow=False) == START
+    assert step_capacity(START, StepLimits(50, 25, 1), can_grow=False) == START
 
 
 @pytest.mark.parametrize(
@@ -119,15 +119,15 @@ def test_a_pending_cluster_that_nobody_hears_gets_no_more() -> None:
     [(Share(60, 0), 10, (90, 10)), (Share(5, 0), 10, (95, 5)), (Share(0, 0), 10, (100, 0))],
 )
 def test_a_step_is_no_more_than_there_is_capacity_for(pending: Share, step: int, wanted: tuple[int, int]) -> None:
-    assert next_weights(Split(Share(100, 100), pending), Pace(100, step, 1)) == wanted
+    assert next_weights(Split(Share(100, 100), pending), StepLimits(100, step, 1)) == wanted
 
 
 def test_the_interval_counts_from_the_last_move_of_the_cluster_that_gains() -> None:
     split = Split(Share(100, 75, moved=100.0), Share(50, 25, moved=90.0))
-    assert seconds_until_due(split, Pace(50, 25, 20), 95.0) == 15.0
-    assert seconds_until_due(replace(split, is_back=True), Pace(50, 25, 20), 95.0) == 25.0
-    assert seconds_until_due(split, Pace(50, 25, 20), 200.0) == 0.0
-    assert seconds_until_due(Split(Share(100, 100), Share(50, 0)), Pace(50, 25, 20), 0.0) == 0.0
+    assert seconds_until_due(split, StepLimits(50, 25, 20), 95.0) == 15.0
+    assert seconds_until_due(replace(split, is_back=True), StepLimits(50, 25, 20), 95.0) == 25.0
+    assert seconds_until_due(split, StepLimits(50, 25, 20), 200.0) == 0.0
+    assert seconds_until_due(Split(Share(100, 100), Share(50, 0)), StepLimits(50, 25, 20), 0.0) == 0.0
 
 
 @pytest.mark.parametrize(
@@ -145,31 +145,33 @@ def test_the_way_back_is_over_when_the_former_routing_is_whole(split: Split, is_
     assert is_moved_back(split, is_pending_alive=is_alive) is is_over
 
 
-paces = st.integers(1, 100).flatmap(lambda surge: st.builds(Pace, st.just(surge), st.integers(1, surge), st.just(1)))
+any_limits = st.integers(1, 100).flatmap(
+    lambda surge: st.builds(StepLimits, st.just(surge), st.integers(1, surge), st.just(1))
+)
 
 
-def check(before: Split, after: Split, pace: Pace) -> None:
+def check(before: Split, after: Split, limits: StepLimits) -> None:
     assert sum(after.weights) == ALL
-    assert after.capacity <= ALL + pace.surge
+    assert after.capacity <= ALL + limits.surge
     for share in (after.active, after.pending):
         assert 0 <= share.traffic <= share.capacity <= ALL
     gained = after.gaining.traffic - before.gaining.traffic
-    assert 0 <= gained <= pace.step
+    assert 0 <= gained <= limits.step
     lost, had = (after.pending, before.pending) if after.is_back else (after.active, before.active)
     assert lost.capacity <= had.capacity
     assert lost.traffic <= had.traffic
 
 
-@given(paces, st.lists(st.integers(0, 60), max_size=6))
-def test_weights_add_up_capacity_covers_traffic_and_every_way_ends(pace: Pace, turns: list[int]) -> None:
+@given(any_limits, st.lists(st.integers(0, 60), max_size=6))
+def test_weights_add_up_capacity_covers_traffic_and_every_way_ends(limits: StepLimits, turns: list[int]) -> None:
     """With any number of changes of mind on the way."""
     split = START
     for turn in turns:
-        for _, after in zip(range(turn), walk(split, pace), strict=False):
-            check(split, after, pace)
+        for _, after in zip(range(turn), walk(split, limits), strict=False):
+            check(split, after, limits)
             split = after
         split = replace(split, is_back=not split.is_back)
-    forward = list(walk(replace(split, is_back=False), pace, most=2000))
+    forward = list(walk(replace(split, is_back=False), limits, most=2000))
     assert is_moved((forward or [replace(split, is_back=False)])[-1])
-    back = list(walk(replace(split, is_back=True), pace, most=2000))
+    back = list(walk(replace(split, is_back=True), limits, most=2000))
     assert is_moved_back((back or [replace(split, is_back=True)])[-1], is_pending_alive=True)

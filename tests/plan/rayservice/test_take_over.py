@@ -16,9 +16,9 @@ from heliostat.kube.facts import Fact
 from heliostat.kube.jsontree import merge_patch
 from heliostat.kube.plan import Patch, WriteStatus
 from heliostat.plan.rayservice.answers import ApplicationInfo, ServeInfo
+from heliostat.plan.rayservice.kind import RAY_SERVICE
 from heliostat.plan.rayservice.observed import Remembered, observe_service
-from heliostat.plan.rayservice.service import plan_service
-from plan.worlds import NAMESPACE, NOW, UID, Tree
+from plan.worlds import NAMESPACE, NOW, UID, Tree, plan_by_row
 
 pytestmark = pytest.mark.skipif(absence() is not None, reason=str(absence()))
 
@@ -99,7 +99,7 @@ def test_a_service_of_kuberays_is_adopted_without_a_roll(name: str) -> None:
     wanted = list_applications(config).items()
     told = {app: ApplicationInfo(states.get(app, "RUNNING"), config=each) for app, each in wanted}
     observed = observe_service(tree, objects_of(flow, cluster), {cluster: Fact(ServeInfo(told))})
-    plan = plan_service(observed, Settings(), Remembered(), NOW)
+    plan = plan_by_row(RAY_SERVICE, observed, observed.service, Remembered(), Settings(), NOW)
     written = [each for each in plan.actions() if not isinstance(each, WriteStatus)]
     for action in written:
         assert isinstance(action, Patch), action

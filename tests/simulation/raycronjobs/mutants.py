@@ -47,9 +47,11 @@ def only_the_latest_is_made_up_for() -> Any:
 def a_suspended_one_goes_on() -> Any:
     plan = cron.plan_cron
 
-    def awake(view: observed.ObservedCron, now: float, **named: Any) -> Plan:
+    def awake(situation: Any) -> Plan:
+        view = situation.observed
         spec = structs.replace(view.cron.spec, suspend=False)
-        return plan(structs.replace(view, cron=structs.replace(view.cron, spec=spec)), now, **named)
+        view = structs.replace(view, cron=structs.replace(view.cron, spec=spec))
+        return plan(structs.replace(situation, observed=view))
 
     return replaced((kind, "plan_cron", awake))
 

@@ -14,9 +14,9 @@ from heliostat.plan.draft import NOTHING
 from heliostat.plan.rayjob import attempt, cleanup, cluster, deletion, job, phases, status, timers
 from heliostat.plan.rayjob.answers import STATUSES
 from heliostat.plan.rayjob.observed import ObservedJob
+from heliostat.plan.rayjob.phase_inputs import If
 from heliostat.plan.rayjob.phases import Do, Phase, Reason, Row
 from heliostat.plan.rayjob.reasons import Because
-from heliostat.plan.rayjob.situation import If
 from heliostat.runtime.pollers import FactCache
 from simulation.mutants import Mutant, replaced
 

@@ -28,10 +28,9 @@ from heliostat.plan.rayservice import (
 )
 from heliostat.plan.rayservice import status as statuses
 from heliostat.plan.rayservice.answers import ServeInfo
-from heliostat.plan.rayservice.clusters import Sight, Verdict
+from heliostat.plan.rayservice.clusters import ClusterChoice, ClusterInputs
 from heliostat.plan.rayservice.comparing import Fit
-from heliostat.plan.rayservice.look import Look
-from heliostat.plan.rayservice.observed import ObservedService
+from heliostat.plan.rayservice.observed import Look, ObservedService
 from heliostat.plan.rayservice.serving import Health, ServeSight
 from heliostat.runtime.errors import ApiError
 from simulation.mutants import Mutant, replaced
@@ -66,10 +65,10 @@ def promoted_before_it_serves() -> Any:
     look = clusters.look_at_clusters
 
     def hasty(*arguments: Any) -> Any:
-        sight = look(*arguments)
-        if isinstance(sight, Unknown):
-            return sight
-        return replace(sight, is_pending_routed=sight.is_pending_routed or sight.pending is Fit.SAME)
+        inputs = look(*arguments)
+        if isinstance(inputs, Unknown):
+            return inputs
+        return replace(inputs, is_pending_routed=inputs.is_pending_routed or inputs.pending is Fit.SAME)
 
     return replaced((service, "look_at_clusters", hasty))
 
@@ -78,8 +77,8 @@ def a_third_spec_is_ignored() -> Any:
     """KubeRay PR 4601: while one upgrade goes on, no other spec counts."""
     decide = clusters.decide_clusters
 
-    def stubborn(sight: Sight) -> Verdict:
-        return Verdict.STAY if sight.has_pending else decide(sight)
+    def stubborn(inputs: ClusterInputs) -> ClusterChoice:
+        return ClusterChoice.STAY if inputs.has_pending else decide(inputs)
 
     return replaced((service, "decide_clusters", stubborn))
 

@@ -46,7 +46,7 @@ def explain_service(scene: Scene, settings: Settings) -> Explanation:
     is_ready = statuses.is_true(status, statuses.READY)
     is_whole = is_ready and not statuses.is_true(status, statuses.UPGRADE)
     has_work = any(not isinstance(action, WriteStatus) for action in plan.actions())
-    hindered = () if is_whole else (*_tell_cluster(scene, settings), *_tell_silence(scene))
+    troubles = () if is_whole else (*_tell_cluster(scene, settings), *_tell_silence(scene))
     return Explanation(
         title=scene.title,
         verdict=_verdict(status),
@@ -54,7 +54,7 @@ def explain_service(scene: Scene, settings: Settings) -> Explanation:
         sentences=join_unique(
             (
                 *tell_absence(scene.operator, has_work=has_work or not status),
-                *hindered,
+                *troubles,
                 *_tell_applications(scene.tree["metadata"]["name"], status),
                 *waits,
             )

@@ -111,7 +111,7 @@ def _plan_living(draft: Draft, situation: Situation) -> Plan:
     draft.add("finalizer", finalizer)
     _ensure_surroundings(draft, observed, desired)
     _plan_pods(draft, situation)
-    is_hindered = draft.is_hindered()
+    is_blocked = draft.is_blocked()
     _plan_policies(draft, observed, desired.network_policies, settings)
     draft.add("certificates", plan_certificates(desired.tls_objects, observed, settings, now))
     failure = situation.remembered.failure
@@ -120,7 +120,7 @@ def _plan_living(draft: Draft, situation: Situation) -> Plan:
     status = None
     if not finalizer.actions:  # it moves the version that a status write would have to name
         own = _own_conditions(draft, situation)
-        status = plan_status(observed, desired, settings, situation.remembered, now, is_hindered=is_hindered, own=own)
+        status = plan_status(observed, desired, settings, situation.remembered, now, is_blocked=is_blocked, own=own)
     return draft.finish(status=status, wake_after=STATUS_POLL if status else _periodic_look(settings))
 
 
@@ -156,7 +156,7 @@ def _ensure_surroundings(draft: Draft, observed: ObservedCluster, desired: Desir
 
 def _lacks_serve_service(draft: Draft, desired: DesiredCluster) -> bool:
     """KubeRay: R4-40, a serve Service that is not there and cannot be built stops everything after it."""
-    return isinstance(desired.serve_service, Impossible) and draft.is_hindered("serve-service")
+    return isinstance(desired.serve_service, Impossible) and draft.is_blocked("serve-service")
 
 
 def _plan_pods(draft: Draft, situation: Situation) -> None:
@@ -211,7 +211,7 @@ def _bring_pods_in_line(draft: Draft, situation: Situation, context: PodContext)
     draft.add("removed-groups", plan_removed_groups(context.pods, desired, situation.remembered))
     draft.add("scheduling", plan_scheduling(desired, situation.observed, settings))
     draft.add("head-pod", plan_head(context), POD_NEEDS)
-    if draft.is_hindered("head-pod"):
+    if draft.is_blocked("head-pod"):
         return
     for group, part in plan_groups(context):
         draft.add(f"workers/{group}", part, (*POD_NEEDS, "headless-service", "head-pod"))

@@ -59,7 +59,7 @@ def _keep_or_delete(head: PodView, now: float) -> Part:
     if why is None:
         return NOTHING
     delete = delete_pod(head, Because.UNHEALTHY, report_unhealthy_head(head), why)
-    return Part(actions=(delete,), is_hindered=True)  # KubeRay: workers are not looked at in this pass
+    return Part(actions=(delete,), is_blocked=True)  # KubeRay: workers are not looked at in this pass
 
 
 def _wait_for_end(head: PodView, now: float) -> Part:
@@ -77,7 +77,7 @@ def _plan_new_head(context: PodContext) -> Part:
             "the annotation is removed or the RayCluster is deleted",
         )
     if context.certificates is not None:
-        return Part(waits=(context.certificates,), is_hindered=True)
+        return Part(waits=(context.certificates,), is_blocked=True)
     suffix = context.names.suffix_again(context.desired.head_name_prefix, labels.HEAD_GROUP, 0, 0)
     pod = stamp_head(context.desired, suffix)
     place = f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"

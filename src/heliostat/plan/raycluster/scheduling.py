@@ -98,7 +98,7 @@ def _plan_gang(wanted: tuple[JsonObject, ...], observed: ObservedCluster) -> Par
 def _wait_to_see(what: str, unknown: Unknown, wanted: tuple[JsonObject, ...]) -> Part:
     """A cluster that is no gang has only leftovers to lose there: its Pods need not wait for that."""
     wait = wait_for_knowledge(what, unknown)
-    return wait if wanted else replace(wait, is_hindered=False)
+    return wait if wanted else replace(wait, is_blocked=False)
 
 
 def _known(found: Found) -> JsonObject | None:
@@ -133,7 +133,7 @@ def _remove(live: JsonObject, because: Because) -> Part:
         others = [name for name in finalizers if name != PROTECTION]
         changes = {"metadata": {"finalizers": others or None}}
         patch = Patch(ref, metadata["uid"], metadata["resourceVersion"], changes, because)
-        return Part(actions=(patch,), waits=wait.waits, is_hindered=True)
+        return Part(actions=(patch,), waits=wait.waits, is_blocked=True)
     if metadata.get("deletionTimestamp"):
         return wait
-    return Part(actions=(Delete(ref, metadata["uid"], because),), waits=wait.waits, is_hindered=True)
+    return Part(actions=(Delete(ref, metadata["uid"], because),), waits=wait.waits, is_blocked=True)

@@ -33,7 +33,7 @@ def ensure_service_account(wanted: JsonObject | None, users: str | None, observe
         return NOTHING
     message = f"the head template names ServiceAccount {users}, which does not exist"
     part = wait_for(Hold.SERVICE_ACCOUNT_MISSING, message, f"ServiceAccount {users} is created")
-    return Part(waits=part.waits, events=(_account_not_found(users, observed),), is_hindered=True)
+    return Part(waits=part.waits, events=(_account_not_found(users, observed),), is_blocked=True)
 
 
 def _account_not_found(account: str, observed: ObservedCluster) -> Event:

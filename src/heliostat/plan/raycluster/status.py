@@ -46,15 +46,15 @@ def plan_status(
     remembered: Remembered,
     now: float,
     *,
-    is_hindered: bool,
+    is_blocked: bool,
     own: Sequence[JsonObject] = (),
 ) -> WriteStatus | None:
     """The status write that is due, if one is.
 
-    ``is_hindered``: something in this plan cannot go on. ``own`` are conditions of our own, told even when nothing else
+    ``is_blocked``: something in this plan cannot go on. ``own`` are conditions of our own, told even when nothing else
     can be said.
     """
-    status = calculate_status(observed, desired, settings, remembered, now, is_hindered=is_hindered) or observed.status
+    status = calculate_status(observed, desired, settings, remembered, now, is_blocked=is_blocked) or observed.status
     return _write_if_due(observed, status, settings, now, own)
 
 
@@ -106,16 +106,16 @@ def calculate_status(
     remembered: Remembered,
     now: float,
     *,
-    is_hindered: bool,
+    is_blocked: bool,
 ) -> JsonObject | None:
     sight, time = look(observed, now), format_timestamp(now)
     if sight is None:
         return None
     status = {**observed.status, **_describe(sight, observed, desired), "lastUpdateTime": time}
     if settings.gate("RayClusterStatusConditions"):
-        situation = _situation(sight, observed, remembered, is_hindered=is_hindered)
+        situation = _situation(sight, observed, remembered, is_blocked=is_blocked)
         status["conditions"] = next_conditions(observed.conditions, situation, time)
-    has_error = is_hindered or remembered.failure is not None
+    has_error = is_blocked or remembered.failure is not None
     _set_state(status, decide_state(observed, desired, sight, has_error=has_error), time)
     return {key: value for key, value in status.items() if key not in COMPARED or value not in (None, "", 0, {}, [])}
 
@@ -131,13 +131,13 @@ def _describe(sight: StatusView, observed: ObservedCluster, desired: DesiredClus
 
 
 def _situation(
-    sight: StatusView, observed: ObservedCluster, remembered: Remembered, *, is_hindered: bool
+    sight: StatusView, observed: ObservedCluster, remembered: Remembered, *, is_blocked: bool
 ) -> ConditionInputs:
     return ConditionInputs(
         pods=sight.present,
         head=sight.head,
         failure=remembered.failure,
-        is_hindered=is_hindered,
+        is_blocked=is_blocked,
         suspend=observed.cluster.spec.suspend,
         has_any_pod=bool(sight.pods),
     )

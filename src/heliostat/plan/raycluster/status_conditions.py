@@ -37,7 +37,7 @@ class ConditionInputs(Struct, frozen=True, kw_only=True):
     pods: Sequence[PodView]
     head: PodView | None
     failure: LastFailure | None
-    is_hindered: bool
+    is_blocked: bool
     suspend: bool | None
     has_any_pod: bool  # even one that is stuck: a suspension is complete when really nothing is left
 
@@ -55,7 +55,7 @@ def _note_failure(conditions: list[JsonObject], situation: ConditionInputs, now:
     if failure is not None and failure.tag:
         shown = build_condition(REPLICA_FAILURE, TRUE, failure.tag, f"{failure.tag}\n{failure.message}")
         return set_condition(conditions, shown, now)
-    if failure is not None or situation.is_hindered:
+    if failure is not None or situation.is_blocked:
         return conditions  # KubeRay: an error without a tag leaves the condition as it is
     return remove_condition(conditions, REPLICA_FAILURE)
 

@@ -91,7 +91,7 @@ def _plan_single_hosts(group: DesiredGroup, members: list[PodView], context: Pod
     return Part(
         actions=(*parting, *surplus, *creates),
         waits=tuple(waits),
-        is_hindered=bool(create_waits) and context.certificates is not None,
+        is_blocked=bool(create_waits) and context.certificates is not None,
         wake_after=soonest((wake_when_stuck(leaving, context.now), wake_when_due(held, context.now))),
     )
 

@@ -25,6 +25,7 @@ from heliostat.plan.raycronjob import reports
 from heliostat.plan.raycronjob.history import delete_job, plan_history
 from heliostat.plan.raycronjob.observed import ObservedCron, Timetable, is_active, is_leaving
 from heliostat.plan.raycronjob.reasons import Because, Hold
+from heliostat.plan.situation import Situation
 
 _CHILD, _REPLACED = "child", "replaced"
 
@@ -43,19 +44,20 @@ class Due(Struct, frozen=True):
         return self.tick if found is None else found
 
 
-def plan_cron(observed: ObservedCron, now: float, *, refusal: Problem | None = None) -> Plan:
-    draft, metadata = Draft(), observed.cron.metadata
+def plan_cron(situation: Situation[ObservedCron, Timetable | None, None]) -> Plan:
+    draft, observed = Draft(), situation.observed
+    metadata = observed.cron.metadata
     if metadata.deletion_timestamp:
         draft.add("deletion", wait_beside(CommonHold.BEING_DELETED, "it is being deleted", "it is gone"))
         return draft.finish()
-    if refusal is not None or observed.timetable is None:
-        return _plan_refused(draft, observed, refusal)
+    if situation.refusal is not None or observed.timetable is None:
+        return _plan_refused(draft, observed, situation.refusal)
     draft.add("history", plan_history(observed))
     if observed.cron.spec.suspend:
         wait = Wait(Hold.SUSPENDED, "spec.suspend is true", "spec.suspend is false")
         draft.add("suspended", Part(waits=(wait,), events=(reports.SUSPENDED,)))
         return draft.finish()
-    return _plan_ticks(draft, observed, observed.timetable, now)
+    return _plan_ticks(draft, observed, observed.timetable, situation.now)
 
 
 def _plan_refused(draft: Draft, observed: ObservedCron, refusal: Problem | None) -> Plan:

@@ -30,7 +30,7 @@ def _observe(tree: JsonObject, there: Surroundings) -> ObservedCron:
 def _plan(situation: Situation[ObservedCron, Timetable | None, None]) -> Plan:
     if not situation.settings.gate(GATE):
         return Plan()
-    return plan_cron(situation.observed, situation.now, refusal=situation.refusal)
+    return plan_cron(situation)
 
 
 def _tell(situation: Situation[ObservedCron, Timetable | None, None], _live: JsonObject | None) -> Iterator[str]:

@@ -30,9 +30,9 @@ from heliostat.plan.rayjob.gang import ensure_gang
 from heliostat.plan.rayjob.messages import describe_row
 from heliostat.plan.rayjob.observed import ObservedJob, Remembered
 from heliostat.plan.rayjob.other_head import is_another_head
+from heliostat.plan.rayjob.phase_inputs import PhaseInputs, Submitter, Voice
 from heliostat.plan.rayjob.phases import Do, Phase, Row, State, find_row
 from heliostat.plan.rayjob.reasons import Because, Hold
-from heliostat.plan.rayjob.situation import PhaseInputs, Submitter, Voice
 from heliostat.plan.rayjob.submission import ensure_head_service, ensure_submitter_job, submit_effect
 from heliostat.plan.rayjob.submitter import Progress, judge_submitter
 from heliostat.plan.rayjob.teardown import is_torn_down
@@ -103,7 +103,7 @@ def look_at_attempt(observed: ObservedJob, settings: Settings, remembered: Remem
     return Look(observed, settings, remembered, now, sight, progress, timers)
 
 
-def read_situation(look: Look) -> PhaseInputs:
+def read_inputs(look: Look) -> PhaseInputs:
     observed, status, timers, now = look.observed, look.observed.status, look.timers, look.now
     spec, info = observed.job.spec, look.info
     is_stuck = look.voice is Voice.SILENT or (look.voice is Voice.DENIES and bool(look.remembered.submit_failure))
@@ -147,7 +147,7 @@ def _is_newer_than_submitter(look: Look) -> bool:
 def plan_attempt(draft: Draft, phase: Phase, look: Look) -> JsonObject:
     """The status as it should read; what is to be done goes into the draft."""
     status = _note_answer(phase, look)
-    row = find_row(phase, read_situation(look))
+    row = find_row(phase, read_inputs(look))
     if row is not None:
         return take_row(row, status, look)
     if phase is Phase.INITIALIZING:

@@ -69,7 +69,7 @@ def plan_cleanup(observed: ObservedJob, phase: Phase, settings: Settings, now: f
     left = ended + pending[0].after - now
     wait = wait_beside(Hold.CLEANUP, f"{GOES[pending[0].policy]} goes in {left:.0f} s", "that time has passed")
     return Part(
-        actions=part.actions, waits=(*part.waits, *wait.waits), events=part.events, is_hindered=part.is_hindered,
+        actions=part.actions, waits=(*part.waits, *wait.waits), events=part.events, is_blocked=part.is_blocked,
         wake_after=left,
     )  # fmt: skip
 

@@ -16,7 +16,7 @@ from heliostat.plan.because import Hold as CommonHold
 from heliostat.plan.draft import Draft, Part, soonest, wait_beside
 from heliostat.plan.rayjob import deletion
 from heliostat.plan.rayjob import status as statuses
-from heliostat.plan.rayjob.attempt import Look, because_of, look_at_attempt, plan_attempt, read_situation, take_row
+from heliostat.plan.rayjob.attempt import Look, because_of, look_at_attempt, plan_attempt, read_inputs, take_row
 from heliostat.plan.rayjob.cleanup import plan_cleanup
 from heliostat.plan.rayjob.gang import shrink_gang
 from heliostat.plan.rayjob.observed import ObservedJob, Remembered
@@ -26,14 +26,14 @@ from heliostat.plan.rayjob.submission import hold_submitter
 from heliostat.plan.rayjob.submitter import judge_submitter
 from heliostat.plan.rayjob.teardown import is_torn_down, tear_down
 from heliostat.plan.rayjob.timers import is_over
+from heliostat.plan.situation import Situation
 
 UNKNOWN_PHASE_POLL = 60.0
 _LEAVING = {Phase.SUSPENDING: Because.SUSPENDED, Phase.RETRYING: Because.RETRY}
 
 
-def plan_job(
-    observed: ObservedJob, settings: Settings, remembered: Remembered, now: float, *, refusal: Problem | None = None
-) -> Plan:
+def plan_job(situation: Situation[ObservedJob, None, Remembered]) -> Plan:
+    observed, settings, remembered, now = situation.observed, situation.settings, situation.remembered, situation.now
     job, draft = observed.job, Draft()
     if not is_managed_here(job.spec.managed_by):
         by = f"spec.managedBy is {job.spec.managed_by!r}"
@@ -49,8 +49,8 @@ def plan_job(
         return _plan_end(draft, phase, observed, settings, now)
     if phase in _LEAVING:
         return _plan_leaving(draft, phase, observed, settings, remembered, now)
-    if refusal is not None:
-        return _plan_refused(draft, phase, observed, settings, refusal, now)
+    if situation.refusal is not None:
+        return _plan_refused(draft, phase, observed, settings, situation.refusal, now)
     return _plan_living(draft, phase, look_at_attempt(observed, settings, remembered, now))
 
 
@@ -87,13 +87,13 @@ def _plan_leaving(
     gang = shrink_gang(observed, settings) if is_torn_down(observed) else Part()
     draft.add("gang", gang)
     status = None
-    if not gang.actions and not gang.is_hindered:
+    if not gang.actions and not gang.is_blocked:
         status = _next_status(phase, look_at_attempt(observed, settings, remembered, now))
     return draft.finish(status=status)
 
 
 def _next_status(phase: Phase, look: Look) -> WriteStatus | None:
-    row = find_row(phase, read_situation(look))
+    row = find_row(phase, read_inputs(look))
     return None if row is None else _write(look.observed, take_row(row, look.observed.status, look))
 
 

@@ -32,9 +32,7 @@ def _observe(tree: JsonObject, there: Surroundings) -> ObservedJob:
 
 
 def _plan(situation: Situation[ObservedJob, None, Remembered]) -> Plan:
-    return plan_job(
-        situation.observed, situation.settings, situation.remembered, situation.now, refusal=situation.refusal
-    )
+    return plan_job(situation)
 
 
 def _refuse(observed: ObservedJob) -> Problem | None:

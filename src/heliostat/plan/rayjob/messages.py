@@ -4,8 +4,8 @@ from heliostat.api.settings import Settings
 from heliostat.kube.facts import Unknown
 from heliostat.kube.timestamps import format_timestamp
 from heliostat.plan.rayjob.observed import ObservedJob, Remembered
+from heliostat.plan.rayjob.phase_inputs import If
 from heliostat.plan.rayjob.phases import Reason, Row
-from heliostat.plan.rayjob.situation import If
 from heliostat.plan.rayjob.status import SILENT_SINCE
 from heliostat.plan.rayjob.submitter import Progress
 from heliostat.plan.rayjob.timers import SUBMITTER_PATIENCE, describe_deadline

@@ -13,7 +13,7 @@ from enum import Enum, StrEnum
 from msgspec import Struct
 
 from heliostat.plan.rayjob.answers import FAILED, NOT_SAID, PENDING, RUNNING, STATUSES, STOPPED, SUCCEEDED
-from heliostat.plan.rayjob.situation import If, PhaseInputs
+from heliostat.plan.rayjob.phase_inputs import If, PhaseInputs
 
 
 class Phase(StrEnum):

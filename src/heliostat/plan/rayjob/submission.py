@@ -20,10 +20,10 @@ from heliostat.plan.draft import NOTHING, Part, wait_for
 from heliostat.plan.ensure import name_taken, wait_for_knowledge
 from heliostat.plan.rayjob.answers import PENDING, RUNNING
 from heliostat.plan.rayjob.observed import ObservedJob
+from heliostat.plan.rayjob.phase_inputs import Submitter
 from heliostat.plan.rayjob.phases import Reason
 from heliostat.plan.rayjob.reasons import Because, Hold
 from heliostat.plan.rayjob.reports import report_service_create, report_service_update, report_submitter_create
-from heliostat.plan.rayjob.situation import Submitter
 from heliostat.plan.rayjob.submitter import Progress
 
 SUBMIT, STOP = "ray-job-submit", "ray-job-stop"

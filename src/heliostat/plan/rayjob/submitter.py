@@ -13,7 +13,7 @@ from heliostat.kube.facts import Unknown
 from heliostat.kube.pods import ContainerStatus, PodView, is_terminating
 from heliostat.kube.timestamps import moment_of
 from heliostat.plan.rayjob.observed import ObservedJob
-from heliostat.plan.rayjob.situation import Submitter
+from heliostat.plan.rayjob.phase_inputs import Submitter
 
 
 class Progress(Struct, frozen=True):

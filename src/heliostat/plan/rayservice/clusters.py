@@ -28,7 +28,7 @@ from heliostat.plan.rayservice.reports import report_cluster_create, report_clus
 from heliostat.plan.rayservice.status import ROLLBACK, is_true
 
 
-class Verdict(StrEnum):
+class ClusterChoice(StrEnum):
     """What becomes of the clusters."""
 
     STAY = "they stay as they are"
@@ -38,7 +38,7 @@ class Verdict(StrEnum):
     GIVEN_UP = "another cluster took too long, and is not tried again"
 
 
-class Sight(Struct, frozen=True, kw_only=True):
+class ClusterInputs(Struct, frozen=True, kw_only=True):
     """What the table asks about. A fit is None when there is no such cluster."""
 
     is_pending_routed: bool = False  # requests go to the pending cluster already
@@ -52,30 +52,30 @@ class Sight(Struct, frozen=True, kw_only=True):
     is_given_up: bool = False  # the upgrade took too long
 
 
-def decide_clusters(sight: Sight) -> Verdict:
+def decide_clusters(inputs: ClusterInputs) -> ClusterChoice:
     """KubeRay: rayservice.md §4.2 and §4.3, as one table; of two clusters the pending one is compared."""
-    if sight.is_pending_routed or sight.is_back:
-        return Verdict.STAY
-    if not sight.has_active and not sight.has_pending:
-        return Verdict.NEW
-    if sight.is_given_up and sight.active is Fit.OTHER:
-        return Verdict.GIVEN_UP
-    fit = sight.pending if sight.has_pending else sight.active
+    if inputs.is_pending_routed or inputs.is_back:
+        return ClusterChoice.STAY
+    if not inputs.has_active and not inputs.has_pending:
+        return ClusterChoice.NEW
+    if inputs.is_given_up and inputs.active is Fit.OTHER:
+        return ClusterChoice.GIVEN_UP
+    fit = inputs.pending if inputs.has_pending else inputs.active
     if fit is Fit.SAME or fit is None:
-        return Verdict.STAY
-    if fit is Fit.GROWN or (not sight.has_pending and sight.is_stamp_foreign):
-        return Verdict.IN_PLACE
-    return Verdict.NEW if sight.are_upgrades_on else Verdict.OFF
+        return ClusterChoice.STAY
+    if fit is Fit.GROWN or (not inputs.has_pending and inputs.is_stamp_foreign):
+        return ClusterChoice.IN_PLACE
+    return ClusterChoice.NEW if inputs.are_upgrades_on else ClusterChoice.OFF
 
 
-def look_at_clusters(observed: ObservedService, settings: Settings) -> Sight | Unknown:
+def look_at_clusters(observed: ObservedService, settings: Settings) -> ClusterInputs | Unknown:
     active, pending = observed.find_active(), observed.find_pending()
     for found in (active, pending):
         if isinstance(found, Unknown):
             return found
     is_incremental = is_incremental_upgrade(observed.service.spec, settings)
     wanted, routed = observed.service.spec.ray_cluster_config, observed.routed_cluster()
-    sight = Sight(
+    inputs = ClusterInputs(
         is_pending_routed=not is_incremental and bool(routed) and routed == observed.pending_name,
         has_active=isinstance(active, dict),
         has_pending=bool(observed.pending_name),
@@ -84,14 +84,14 @@ def look_at_clusters(observed: ObservedService, settings: Settings) -> Sight | U
         is_stamp_foreign=isinstance(active, dict) and not has_own_stamp(active, settings),
         are_upgrades_on=are_upgrades_on(observed.service, settings),
     )
-    return replace(sight, is_back=is_incremental and goes_back(sight, is_true(observed.status, ROLLBACK)))
+    return replace(inputs, is_back=is_incremental and goes_back(inputs, is_true(observed.status, ROLLBACK)))
 
 
-def goes_back(sight: Sight, is_under_way: bool) -> bool:
+def goes_back(inputs: ClusterInputs, is_under_way: bool) -> bool:
     """rayservice.md §6.7: to the active cluster when the spec is its own again, or neither's (then on from there)."""
-    if not sight.has_active or not sight.has_pending:
+    if not inputs.has_active or not inputs.has_pending:
         return False
-    return sight.active is Fit.SAME or sight.pending is Fit.OTHER or (sight.pending is None and is_under_way)
+    return inputs.active is Fit.SAME or inputs.pending is Fit.OTHER or (inputs.pending is None and is_under_way)
 
 
 def are_upgrades_on(service: RayService, settings: Settings) -> bool:

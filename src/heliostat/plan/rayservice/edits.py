@@ -14,11 +14,11 @@ from heliostat.api.settings import Settings
 from heliostat.api.validation.service import is_incremental_upgrade
 from heliostat.desired.raycluster.spec_hash import Projection, project_spec
 from heliostat.kube.facts import Unknown
-from heliostat.plan.rayservice.clusters import Verdict, decide_clusters, look_at_clusters
+from heliostat.plan.rayservice.clusters import ClusterChoice, decide_clusters, look_at_clusters
 from heliostat.plan.rayservice.comparing import Fit
 from heliostat.plan.rayservice.observed import ObservedService
 from heliostat.plan.rayservice.room import tell_lack
-from heliostat.plan.rayservice.shares import ALL, pace_of
+from heliostat.plan.rayservice.shares import ALL, read_limits
 
 _MOST_FIELDS = 5
 _CONFIG = "spec.rayClusterConfig"
@@ -26,33 +26,33 @@ _CONFIG = "spec.rayClusterConfig"
 
 def tell_edit(observed: ObservedService, live: JsonObject | None, settings: Settings) -> Iterator[str]:
     """What becomes of the clusters and of Serve, each in a sentence. ``live`` is the service before the edit."""
-    sight = look_at_clusters(observed, settings)
-    if isinstance(sight, Unknown):
-        yield f"not known whether it takes another cluster: {sight.why}"
+    inputs = look_at_clusters(observed, settings)
+    if isinstance(inputs, Unknown):
+        yield f"not known whether it takes another cluster: {inputs.why}"
         return
-    verdict = decide_clusters(sight)
+    choice = decide_clusters(inputs)
     fields = _name_fields(observed)
-    match verdict:
-        case Verdict.NEW if not sight.has_active and not sight.has_pending:
+    match choice:
+        case ClusterChoice.NEW if not inputs.has_active and not inputs.has_pending:
             yield "a new RayCluster is made; requests are taken when its applications run"
-        case Verdict.NEW:
+        case ClusterChoice.NEW:
             yield (
                 f"a new RayCluster is made beside {observed.active_name or observed.pending_name}, because of {fields};"
                 f" requests move there {_tell_pace(observed, settings)}"
             )
-        case Verdict.IN_PLACE:
+        case ClusterChoice.IN_PLACE:
             yield f"the RayCluster is changed in place, because of {fields}; its Pods stay"
-        case Verdict.OFF:
+        case ClusterChoice.OFF:
             yield f"the RayCluster stays as it is although {fields} changed: upgrades are off (spec.upgradeStrategy)"
-        case Verdict.STAY if sight.is_back:
-            further = "" if sight.active is Fit.SAME else f", and then to a new RayCluster, because of {fields}"
+        case ClusterChoice.STAY if inputs.is_back:
+            further = "" if inputs.active is Fit.SAME else f", and then to a new RayCluster, because of {fields}"
             yield f"the upgrade is undone: requests go back to {observed.active_name} step by step{further}"
-        case Verdict.STAY:
+        case ClusterChoice.STAY:
             yield "the RayCluster stays as it is: nothing that its Pods are made from has changed"
-    if verdict is Verdict.NEW:
-        yield from _tell_room(observed, settings, has_active=sight.has_active)
+    if choice is ClusterChoice.NEW:
+        yield from _tell_room(observed, settings, has_active=inputs.has_active)
     before = ((live or {}).get("spec") or {}).get("serveConfigV2")
-    if live is not None and before != observed.service.spec.serve_config_v2 and verdict is not Verdict.NEW:
+    if live is not None and before != observed.service.spec.serve_config_v2 and choice is not ClusterChoice.NEW:
         yield "Serve updates its applications in place, because of spec.serveConfigV2"
 
 
@@ -69,8 +69,8 @@ def _tell_room(observed: ObservedService, settings: Settings, *, has_active: boo
 def _tell_pace(observed: ObservedService, settings: Settings) -> str:
     if not is_incremental_upgrade(observed.service.spec, settings):
         return "when its applications run"
-    pace = pace_of(observed.service)
-    return f"by {pace.step} % every {pace.interval} s, with at most {ALL + pace.surge} % of the capacity in both"
+    limits = read_limits(observed.service)
+    return f"by {limits.step} % every {limits.interval} s, with at most {ALL + limits.surge} % of the capacity in both"
 
 
 def _name_fields(observed: ObservedService) -> str:

@@ -10,10 +10,9 @@ from heliostat.api.markers import JsonObject
 from heliostat.desired.rayservice.names import choose_cluster_name
 from heliostat.plan.draft import Draft
 from heliostat.plan.rayservice import status as statuses
-from heliostat.plan.rayservice.clusters import Sight, Verdict
+from heliostat.plan.rayservice.clusters import ClusterChoice, ClusterInputs
 from heliostat.plan.rayservice.gateway import find_route, plan_cluster_service, plan_gateway, plan_route, read_weights
-from heliostat.plan.rayservice.look import Look
-from heliostat.plan.rayservice.observed import ACTIVE, PENDING, ObservedService
+from heliostat.plan.rayservice.observed import ACTIVE, PENDING, Look, ObservedService
 from heliostat.plan.rayservice.reports import ROLLBACK_IMPOSSIBLE
 from heliostat.plan.rayservice.routing import follow_services
 from heliostat.plan.rayservice.serving import Order, ServeSight, plan_serve
@@ -22,24 +21,24 @@ from heliostat.plan.rayservice.slots import Slot, read_slot
 from heliostat.plan.rayservice.steps import plan_steps
 
 
-def plan_incremental(draft: Draft, look: Look, sight: Sight, verdict: Verdict) -> statuses.Shown:
+def plan_incremental(draft: Draft, look: Look, inputs: ClusterInputs, choice: ClusterChoice) -> statuses.Shown:
     """What the status should say; what has to be written for it goes into the draft."""
     observed = look.observed
     for role, found in (("active", observed.find_active()), ("pending", observed.find_pending())):
         if isinstance(found, dict):
             draft.add(f"{role}-serve-service", plan_cluster_service(observed, found))
     draft.add("gateway", plan_gateway(observed))
-    if sight.has_active and sight.has_pending:
-        return plan_steps(draft, look, sight)
-    return _plan_first(draft, look, verdict) if sight.has_pending else _plan_settled(draft, look, verdict)
+    if inputs.has_active and inputs.has_pending:
+        return plan_steps(draft, look, inputs)
+    return _plan_first(draft, look, choice) if inputs.has_pending else _plan_settled(draft, look, choice)
 
 
-def _plan_first(draft: Draft, look: Look, verdict: Verdict) -> statuses.Shown:
+def _plan_first(draft: Draft, look: Look, choice: ClusterChoice) -> statuses.Shown:
     """No other cluster can serve: it gets everything, and is the active one as soon as its applications run."""
     observed, slot = look.observed, read_slot(look.observed, PENDING)
     if observed.active_name and slot.capacity != ALL:
         draft.tell(ROLLBACK_IMPOSSIBLE)
-    if verdict is Verdict.NEW:
+    if choice is ClusterChoice.NEW:
         return _name_next(observed, read_slot(observed, ACTIVE).shown(), ALL)
     serve = _serve(draft, look, observed.find_pending(), Order(_find_capacity(look, slot)))
     pending = slot.showing(serve).having(ALL).shown()
@@ -56,7 +55,7 @@ def _find_capacity(look: Look, slot: Slot) -> int:
     return slot.capacity if plan_serve(look, slot.cluster, Order(slot.capacity)).is_ready else ALL
 
 
-def _plan_settled(draft: Draft, look: Look, verdict: Verdict) -> statuses.Shown:
+def _plan_settled(draft: Draft, look: Look, choice: ClusterChoice) -> statuses.Shown:
     """The active cluster has all requests; none when it was lost and another one has to be named."""
     observed, slot = look.observed, read_slot(look.observed, ACTIVE)
     active = observed.find_active()
@@ -67,9 +66,9 @@ def _plan_settled(draft: Draft, look: Look, verdict: Verdict) -> statuses.Shown:
     route = find_route(observed)
     if isinstance(route, dict) and read_weights(route, (slot.name,)) == {slot.name: ALL}:
         slot = slot.seen(ALL, look.now)
-    if verdict is Verdict.NEW:  # the configuration is for another cluster
+    if choice is ClusterChoice.NEW:  # the configuration is for another cluster
         return _name_next(observed, slot.showing(ServeSight.nothing()).shown(), 0)
-    serve = _serve(draft, look, active, Order(slot.capacity, keeps_config=verdict is Verdict.GIVEN_UP))
+    serve = _serve(draft, look, active, Order(slot.capacity, keeps_config=choice is ClusterChoice.GIVEN_UP))
     return _show(observed, slot.showing(serve).shown(), statuses.EMPTY_SLOT)
 
 

@@ -33,9 +33,7 @@ def _observe(tree: JsonObject, there: Surroundings) -> ObservedService:
 
 def _plan(situation: Situation[ObservedService, None, Remembered]) -> Plan:
     """Where nobody has asked Serve, its silence says nothing."""
-    plan = plan_service(
-        situation.observed, situation.settings, situation.remembered, situation.now, refusal=situation.refusal
-    )
+    plan = plan_service(situation)
     if situation.observed.serve:
         return plan
     return replace(plan, waits=tuple(wait for wait in plan.waits if wait.reason != Hold.SERVE_SILENT))

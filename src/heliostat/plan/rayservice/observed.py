@@ -133,6 +133,20 @@ class ObservedService(Struct, frozen=True, kw_only=True):
         return heads[0] if len(heads) == 1 else None
 
 
+class Look(Struct, frozen=True):
+    """All that a RayService with an accepted spec is decided from."""
+
+    observed: ObservedService
+    settings: Settings
+    remembered: Remembered
+    now: float
+
+    @property
+    def is_incremental(self) -> bool:
+        """Whether requests are moved step by step, through a Gateway."""
+        return is_incremental_upgrade(self.observed.service.spec, self.settings)
+
+
 def observe_service(
     tree: JsonObject,
     objects: Iterable[JsonObject],

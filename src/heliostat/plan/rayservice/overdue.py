@@ -11,9 +11,8 @@ from heliostat.api.markers import JsonObject
 from heliostat.api.validation.service import UPGRADE_DEADLINE_ANNOTATION, read_seconds
 from heliostat.kube.conditions import TRUE, get_condition, remove_condition
 from heliostat.kube.timestamps import moment_of
-from heliostat.plan.rayservice.clusters import Sight
-from heliostat.plan.rayservice.look import Look
-from heliostat.plan.rayservice.observed import ObservedService
+from heliostat.plan.rayservice.clusters import ClusterInputs
+from heliostat.plan.rayservice.observed import Look, ObservedService
 from heliostat.plan.rayservice.status import UPGRADE, is_true, put_condition
 
 GIVEN_UP, EXCEEDED = "UpgradeGivenUp", "UpgradeDeadlineExceeded"
@@ -36,17 +35,17 @@ def is_given_up(observed: ObservedService) -> bool:
     return condition.get("status") == TRUE and is_about_it
 
 
-def give_up_upgrade(look: Look, sight: Sight) -> Sight:
+def give_up_upgrade(look: Look, inputs: ClusterInputs) -> ClusterInputs:
     """The clusters as they are decided about once the upgrade is given up."""
-    if sight.is_pending_routed or not sight.has_active:
-        return sight  # there is nothing to go back to
-    is_back = sight.is_back or (look.is_incremental and sight.has_pending)
-    return replace(sight, is_given_up=True, is_back=is_back)
+    if inputs.is_pending_routed or not inputs.has_active:
+        return inputs  # there is nothing to go back to
+    is_back = inputs.is_back or (look.is_incremental and inputs.has_pending)
+    return replace(inputs, is_given_up=True, is_back=is_back)
 
 
-def tell_given_up(status: JsonObject, sight: Sight, deadline: str, now: float) -> JsonObject:
+def tell_given_up(status: JsonObject, inputs: ClusterInputs, deadline: str, now: float) -> JsonObject:
     """The status with the condition, as long as it is true of the spec."""
-    if not sight.is_given_up:
+    if not inputs.is_given_up:
         return {**status, "conditions": remove_condition(status["conditions"], GIVEN_UP)}
     condition = get_condition(status["conditions"], GIVEN_UP) or {}
     if condition.get("status") == TRUE and condition.get("observedGeneration") == status["observedGeneration"]:

@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from heliostat.api.cluster_features import is_managed_here
 from heliostat.api.markers import JsonObject
-from heliostat.api.settings import Settings
 from heliostat.api.validation.service import UPGRADE_DEADLINE_ANNOTATION
 from heliostat.api.validation.verdict import event_of
 from heliostat.kube.conditions import FALSE
@@ -21,21 +20,26 @@ from heliostat.plan.draft import Draft, Part, wait_beside
 from heliostat.plan.ensure import wait_for_knowledge
 from heliostat.plan.rayservice import deletion, overdue, suspend
 from heliostat.plan.rayservice import status as statuses
-from heliostat.plan.rayservice.clusters import Sight, Verdict, decide_clusters, look_at_clusters, plan_clusters
+from heliostat.plan.rayservice.clusters import (
+    ClusterChoice,
+    ClusterInputs,
+    decide_clusters,
+    look_at_clusters,
+    plan_clusters,
+)
 from heliostat.plan.rayservice.head_label import plan_head_label
 from heliostat.plan.rayservice.incremental import plan_incremental
-from heliostat.plan.rayservice.look import Look
-from heliostat.plan.rayservice.observed import ACTIVE, PENDING, ObservedService, Remembered
+from heliostat.plan.rayservice.observed import ACTIVE, PENDING, Look, ObservedService, Remembered
 from heliostat.plan.rayservice.reasons import Because, Hold
 from heliostat.plan.rayservice.reports import deadline_exceeded, initializing_timeout
 from heliostat.plan.rayservice.unused import plan_unused
 from heliostat.plan.rayservice.whole import plan_whole
+from heliostat.plan.situation import Situation
 
 
-def plan_service(
-    observed: ObservedService, settings: Settings, remembered: Remembered, now: float, *, refusal: Problem | None = None
-) -> Plan:
-    service, draft, look = observed.service, Draft(), Look(observed, settings, remembered, now)
+def plan_service(situation: Situation[ObservedService, None, Remembered]) -> Plan:
+    observed, draft = situation.observed, Draft()
+    service, look = observed.service, Look(observed, situation.settings, situation.remembered, situation.now)
     if not is_managed_here(service.spec.managed_by):
         by = f"spec.managedBy is {service.spec.managed_by!r}"
         draft.add(
@@ -50,8 +54,8 @@ def plan_service(
     if finalizer.actions:
         return draft.finish()  # it moves the version that a status write would have to name
     draft.add("unused", plan_unused(look))
-    if refusal is not None:
-        return _plan_refused(draft, observed, refusal, now)
+    if situation.refusal is not None:
+        return _plan_refused(draft, observed, situation.refusal, look.now)
     return _plan_accepted(draft, look)
 
 
@@ -85,20 +89,20 @@ def _plan_accepted(draft: Draft, look: Look) -> Plan:
 def _plan_living(draft: Draft, look: Look, stored: ObservedService) -> Plan:
     """``stored`` has the status that the server keeps."""
     observed, now = look.observed, look.now
-    sight = look_at_clusters(observed, look.settings)
-    if isinstance(sight, Unknown):
-        draft.add("clusters", wait_for_knowledge("the RayClusters of this RayService", sight))
+    inputs = look_at_clusters(observed, look.settings)
+    if isinstance(inputs, Unknown):
+        draft.add("clusters", wait_for_knowledge("the RayClusters of this RayService", inputs))
         return draft.finish()
-    sight = _judge_time(draft, look, sight)
-    draft.add("clusters", plan_clusters(observed, look.settings, is_back=sight.is_back or sight.is_given_up))
-    verdict = decide_clusters(sight)
-    if verdict is Verdict.OFF:
+    inputs = _judge_time(draft, look, inputs)
+    draft.add("clusters", plan_clusters(observed, look.settings, is_back=inputs.is_back or inputs.is_given_up))
+    choice = decide_clusters(inputs)
+    if choice is ClusterChoice.OFF:
         draft.add("upgrade", wait_beside(Hold.UPGRADE_OFF, "spec.rayClusterConfig", "upgrades are turned on"))
     _plan_labels(draft, observed)
     plan_way = plan_incremental if look.is_incremental else plan_whole
-    shown = plan_way(draft, look, sight, verdict)
+    shown = plan_way(draft, look, inputs, choice)
     limit = (observed.service.metadata.annotations or {}).get(UPGRADE_DEADLINE_ANNOTATION, "")
-    new = statuses.tidy(overdue.tell_given_up(statuses.build_status(observed, shown, now), sight, limit, now))
+    new = statuses.tidy(overdue.tell_given_up(statuses.build_status(observed, shown, now), inputs, limit, now))
     deadline = statuses.find_deadline(observed, new)
     if deadline is not None and now >= deadline:
         new, message = statuses.give_up(new, observed, now)
@@ -109,15 +113,15 @@ def _plan_living(draft: Draft, look: Look, stored: ObservedService) -> Plan:
     return draft.finish(status=write, wake_after=None if deadline is None else deadline - now)
 
 
-def _judge_time(draft: Draft, look: Look, sight: Sight) -> Sight:
+def _judge_time(draft: Draft, look: Look, inputs: ClusterInputs) -> ClusterInputs:
     """Whether the upgrade has taken too long, or had before."""
     end = overdue.find_upgrade_end(look.observed)
     if end is not None and look.now < end:
         draft.add("deadline", Part(wake_after=end - look.now))
-        return sight
+        return inputs
     if end is None and not overdue.is_given_up(look.observed):
-        return sight
-    given_up = overdue.give_up_upgrade(look, sight)
+        return inputs
+    given_up = overdue.give_up_upgrade(look, inputs)
     if end is not None and given_up.is_given_up:
         draft.tell(deadline_exceeded(look.observed.pending_name))
     if given_up.is_given_up:

@@ -27,8 +27,7 @@ from heliostat.kube.plan import Effect
 from heliostat.kube.pods import is_ready
 from heliostat.plan.draft import NOTHING, Part, wait_beside
 from heliostat.plan.rayservice.answers import RUNNING, AskServe, ServeInfo, applications_key
-from heliostat.plan.rayservice.look import Look
-from heliostat.plan.rayservice.observed import ObservedService, Sent
+from heliostat.plan.rayservice.observed import Look, ObservedService, Sent
 from heliostat.plan.rayservice.reasons import Because, Hold
 from heliostat.plan.rayservice.reports import applications_impossible, report_applications, report_capacity
 from heliostat.plan.rayservice.same_config import is_same_application

@@ -14,7 +14,7 @@ from heliostat.desired.rayservice.gateway import upgrade_options
 ALL = 100
 
 
-class Pace(Struct, frozen=True):
+class StepLimits(Struct, frozen=True):
     """``surge`` is how much capacity both together may have beyond 100, ``step`` how much traffic moves at once."""
 
     surge: int
@@ -49,53 +49,53 @@ class Split(Struct, frozen=True):
         return self.active if self.is_back else self.pending
 
 
-def pace_of(service: RayService) -> Pace:
+def read_limits(service: RayService) -> StepLimits:
     options = upgrade_options(service)
     if options is None:
-        return Pace(0, 0, 1)  # refused before anybody asks
+        return StepLimits(0, 0, 1)  # refused before anybody asks
     surge = 100 if options.max_surge_percent is None else options.max_surge_percent
-    return Pace(surge, options.step_size_percent, max(options.interval_seconds, 1))
+    return StepLimits(surge, options.step_size_percent, max(options.interval_seconds, 1))
 
 
-def step_capacity(split: Split, pace: Pace, *, can_grow: bool = True) -> Split:
+def step_capacity(split: Split, limits: StepLimits, *, can_grow: bool = True) -> Split:
     """The pending cluster first; what becomes of it counts for the active one.
 
     ``can_grow``: somebody on the pending cluster would take note. Differs from KubeRay: rayservice-capacity-covers.
     """
-    pending = _step_pending(split, pace, can_grow=can_grow)
+    pending = _step_pending(split, limits, can_grow=can_grow)
     split = replace(split, pending=replace(split.pending, capacity=pending))
-    return replace(split, active=replace(split.active, capacity=_step_active(split, pace)))
+    return replace(split, active=replace(split.active, capacity=_step_active(split, limits)))
 
 
-def _step_pending(split: Split, pace: Pace, *, can_grow: bool) -> int:
+def _step_pending(split: Split, limits: StepLimits, *, can_grow: bool) -> int:
     active, pending = split.active, split.pending
     if split.is_back:
         is_due = active.capacity == active.traffic and split.capacity > ALL
-        return max(pending.capacity - pace.surge, pending.traffic, 0) if is_due else pending.capacity
+        return max(pending.capacity - limits.surge, pending.traffic, 0) if is_due else pending.capacity
     is_due = pending.capacity == pending.traffic and split.capacity <= ALL
-    return min(pending.capacity + pace.surge, ALL) if is_due and can_grow else pending.capacity
+    return min(pending.capacity + limits.surge, ALL) if is_due and can_grow else pending.capacity
 
 
-def _step_active(split: Split, pace: Pace) -> int:
+def _step_active(split: Split, limits: StepLimits) -> int:
     active, pending = split.active, split.pending
     if split.is_back:
         is_due = active.capacity == active.traffic and split.capacity <= ALL
-        return min(active.capacity + pace.surge, ALL) if is_due else active.capacity
+        return min(active.capacity + limits.surge, ALL) if is_due else active.capacity
     is_due = pending.capacity == pending.traffic and split.capacity > ALL
-    return max(active.capacity - pace.surge, active.traffic, 0) if is_due else active.capacity
+    return max(active.capacity - limits.surge, active.traffic, 0) if is_due else active.capacity
 
 
-def next_weights(split: Split, pace: Pace) -> tuple[int, int]:
+def next_weights(split: Split, limits: StepLimits) -> tuple[int, int]:
     """Those of the active and of the pending cluster after the next move, whenever that is due."""
     gaining = split.gaining
-    gained = max(min(gaining.traffic + pace.step, gaining.capacity, ALL), gaining.traffic)
+    gained = max(min(gaining.traffic + limits.step, gaining.capacity, ALL), gaining.traffic)
     return (gained, ALL - gained) if split.is_back else (ALL - gained, gained)
 
 
-def seconds_until_due(split: Split, pace: Pace, now: float) -> float:
+def seconds_until_due(split: Split, limits: StepLimits, now: float) -> float:
     """0: traffic may move now."""
     moved = split.gaining.moved
-    return 0.0 if moved is None else max(moved + pace.interval - now, 0.0)
+    return 0.0 if moved is None else max(moved + limits.interval - now, 0.0)
 
 
 def is_moved(split: Split) -> bool:

@@ -11,7 +11,7 @@ from heliostat.desired.rayservice.names import choose_cluster_name, gateway_name
 from heliostat.kube.facts import Unknown
 from heliostat.plan.draft import NOTHING, Draft, Part, wait_beside
 from heliostat.plan.rayservice import status as statuses
-from heliostat.plan.rayservice.clusters import Sight, Verdict, decide_clusters
+from heliostat.plan.rayservice.clusters import ClusterChoice, ClusterInputs, decide_clusters
 from heliostat.plan.rayservice.comparing import Fit
 from heliostat.plan.rayservice.gateway import (
     find_gateway,
@@ -23,19 +23,18 @@ from heliostat.plan.rayservice.gateway import (
     plan_route,
     read_weights,
 )
-from heliostat.plan.rayservice.look import Look
-from heliostat.plan.rayservice.observed import ACTIVE, PENDING
+from heliostat.plan.rayservice.observed import ACTIVE, PENDING, Look
 from heliostat.plan.rayservice.reasons import Hold
 from heliostat.plan.rayservice.routing import can_answer, follow_services
 from heliostat.plan.rayservice.serving import Health, Order, ServeSight, is_head_ready, plan_serve
 from heliostat.plan.rayservice.shares import (
     ALL,
-    Pace,
     Split,
+    StepLimits,
     is_moved,
     is_moved_back,
     next_weights,
-    pace_of,
+    read_limits,
     seconds_until_due,
     step_capacity,
 )
@@ -57,28 +56,28 @@ class Pair(Struct, frozen=True):
     has_news: bool = False
 
 
-def plan_steps(draft: Draft, look: Look, sight: Sight) -> statuses.Shown:
-    observed, pace = look.observed, pace_of(look.observed.service)
+def plan_steps(draft: Draft, look: Look, inputs: ClusterInputs) -> statuses.Shown:
+    observed, limits = look.observed, read_limits(look.observed.service)
     if observed.find_pending() is None:
-        return _plan_absent(draft, look, sight)
-    pair = _read_pair(look, pace, is_back=sight.is_back)
-    hindrance = _find_hindrance(look, pair)
+        return _plan_absent(draft, look, inputs)
+    pair = _read_pair(look, limits, is_back=inputs.is_back)
+    obstacle = _find_obstacle(look, pair)
     can_grow = is_serve_known(look, pair.pending)
-    split = pair.split if hindrance.waits else step_capacity(pair.split, pace, can_grow=can_grow)
+    split = pair.split if obstacle.waits else step_capacity(pair.split, limits, can_grow=can_grow)
     pair = replace(pair, split=split)
-    serve = _plan_serve(draft, look, sight, split)
+    serve = _plan_serve(draft, look, inputs, split)
     follow_services(draft, observed, pair.active.name, look.settings)
     active = pair.active.showing(serve[0]).having(split.active.capacity)
     pending = pair.pending.showing(serve[1]).having(split.pending.capacity)
     if is_moved(split):
         return _show(look, pending, Slot(name=""))
     if is_moved_back(split, is_pending_alive=_is_alive(look, pending)):
-        return _show(look, active, *_name_third(look, sight))
-    draft.add("route", plan_route(observed, _choose_weights(draft, look, pair, pace, serve, hindrance)))
-    return _show(look, active, pending, rollback=_why_back(sight))
+        return _show(look, active, *_name_third(look, inputs))
+    draft.add("route", plan_route(observed, _choose_weights(draft, look, pair, limits, serve, obstacle)))
+    return _show(look, active, pending, rollback=_why_back(inputs))
 
 
-def _plan_absent(draft: Draft, look: Look, sight: Sight) -> statuses.Shown:
+def _plan_absent(draft: Draft, look: Look, inputs: ClusterInputs) -> statuses.Shown:
     """The pending cluster is not there, or not any more: the active one has everything, at once."""
     observed, active = look.observed, read_slot(look.observed, ACTIVE).having(ALL)
     draft.add("route", plan_route(observed, ((active.name, ALL), (observed.pending_name, 0))))
@@ -87,29 +86,29 @@ def _plan_absent(draft: Draft, look: Look, sight: Sight) -> statuses.Shown:
         active = active.seen(ALL, look.now)
     cluster = observed.find_active()
     if isinstance(cluster, dict):
-        is_own = sight.is_back and sight.active is Fit.SAME
+        is_own = inputs.is_back and inputs.active is Fit.SAME
         serve = plan_serve(look, cluster, Order(ALL, keeps_config=not is_own))
         draft.add("active-serve", serve.part)
         active = active.showing(serve)
-    if sight.is_back and active.traffic in (None, ALL):
-        return _show(look, active, *_name_third(look, sight))
-    return _show(look, active, Slot(name=observed.pending_name, capacity=0), rollback=_why_back(sight))
+    if inputs.is_back and active.traffic in (None, ALL):
+        return _show(look, active, *_name_third(look, inputs))
+    return _show(look, active, Slot(name=observed.pending_name, capacity=0), rollback=_why_back(inputs))
 
 
-def _read_pair(look: Look, pace: Pace, *, is_back: bool) -> Pair:
+def _read_pair(look: Look, limits: StepLimits, *, is_back: bool) -> Pair:
     """With the weights that the route was seen to have, if they are a step from those that the status tells."""
     active, pending = read_slot(look.observed, ACTIVE), read_slot(look.observed, PENDING)
     told = Split(active.share(ALL, ALL), pending.share(0, 0), is_back)
     route = find_route(look.observed)
     shown = read_weights(route, (active.name, pending.name)) if isinstance(route, dict) else {}
     weights = shown.get(active.name), shown.get(pending.name, 0)
-    if weights not in (told.weights, next_weights(told, pace)):
+    if weights not in (told.weights, next_weights(told, limits)):
         return Pair(active, pending, told)
     seen = active.seen(weights[0], look.now), pending.seen(shown.get(pending.name), look.now)
     return Pair(*seen, Split(seen[0].share(ALL, ALL), seen[1].share(0, 0), is_back), has_news=seen != (active, pending))
 
 
-def _find_hindrance(look: Look, pair: Pair) -> Part:
+def _find_obstacle(look: Look, pair: Pair) -> Part:
     """What keeps capacity and requests from moving: nobody would carry it out."""
     observed, gateway = look.observed, gateway_name(look.observed.service.metadata.name)
     if not is_gateway_ready(find_gateway(observed)):
@@ -134,15 +133,15 @@ def _is_alive(look: Look, slot: Slot) -> bool:
     return slot.cluster is not None and is_head_ready(look.observed, slot.cluster, look.settings)
 
 
-def _plan_serve(draft: Draft, look: Look, sight: Sight, split: Split) -> tuple[ServeSight, ServeSight]:
+def _plan_serve(draft: Draft, look: Look, inputs: ClusterInputs, split: Split) -> tuple[ServeSight, ServeSight]:
     """The configuration goes to the cluster that the spec is of; the other one keeps what it runs.
 
     Differs from KubeRay: rayservice-rollback-config.
     """
-    is_own = sight.is_back and sight.active is Fit.SAME
+    is_own = inputs.is_back and inputs.active is Fit.SAME
     orders = (
         ("active", look.observed.find_active(), Order(split.active.capacity, keeps_config=not is_own)),
-        ("pending", look.observed.find_pending(), Order(split.pending.capacity, keeps_config=sight.is_back)),
+        ("pending", look.observed.find_pending(), Order(split.pending.capacity, keeps_config=inputs.is_back)),
     )
     sights = []
     for role, cluster, order in orders:
@@ -153,18 +152,18 @@ def _plan_serve(draft: Draft, look: Look, sight: Sight, split: Split) -> tuple[S
 
 
 def _choose_weights(
-    draft: Draft, look: Look, pair: Pair, pace: Pace, serve: tuple[ServeSight, ServeSight], hindrance: Part
+    draft: Draft, look: Look, pair: Pair, limits: StepLimits, serve: tuple[ServeSight, ServeSight], obstacle: Part
 ) -> tuple[tuple[str, int], tuple[str, int]]:
-    split, wanted = pair.split, next_weights(pair.split, pace)
+    split, wanted = pair.split, next_weights(pair.split, limits)
     weights = split.weights
-    if hindrance.waits:
-        draft.add("step", hindrance)
-    elif 0 in (pace.surge, pace.step):
+    if obstacle.waits:
+        draft.add("step", obstacle)
+    elif 0 in (limits.surge, limits.step):
         draft.add("step", wait_beside(Hold.NEVER_MOVES, "spec.upgradeStrategy.clusterUpgradeOptions", "it is changed"))
     elif wanted != weights and not pair.has_news and pair.pending.traffic is not None:
-        due, missing = seconds_until_due(split, pace, look.now), _find_missing(look, pair, pace, serve)
+        due, missing = seconds_until_due(split, limits, look.now), _find_missing(look, pair, limits, serve)
         if due > 0:
-            wait = wait_beside(Hold.STEP, _tell(pair, wanted), f"intervalSeconds ({pace.interval} s) have passed")
+            wait = wait_beside(Hold.STEP, _tell(pair, wanted), f"intervalSeconds ({limits.interval} s) have passed")
             draft.add("step", replace(wait, wake_after=due))
         elif missing is not None:
             draft.add("step", missing)
@@ -173,10 +172,10 @@ def _choose_weights(
     return (pair.active.name, weights[0]), (pair.pending.name, weights[1])
 
 
-def _find_missing(look: Look, pair: Pair, pace: Pace, serve: tuple[ServeSight, ServeSight]) -> Part | None:
+def _find_missing(look: Look, pair: Pair, limits: StepLimits, serve: tuple[ServeSight, ServeSight]) -> Part | None:
     """What the cluster that requests go to lacks; None: it can take them."""
     observed, (active, pending) = look.observed, serve
-    wanted = _tell(pair, next_weights(pair.split, pace))
+    wanted = _tell(pair, next_weights(pair.split, limits))
     if not pair.split.is_back:
         if not pending.is_ready:
             return wait_beside(Hold.STEP, wanted, f"the applications run on {pair.pending.name} with that capacity")
@@ -188,7 +187,7 @@ def _find_missing(look: Look, pair: Pair, pace: Pace, serve: tuple[ServeSight, S
         return None  # it cannot get worse
     if not can_answer(observed, pair.active.name):
         return wait_beside(Hold.NO_ENDPOINT, f"RayCluster {pair.active.name}", "one of its Pods can answer")
-    left = (pair.split.gaining.moved or 0.0) + pace.interval + RETURN_SECONDS - look.now
+    left = (pair.split.gaining.moved or 0.0) + limits.interval + RETURN_SECONDS - look.now
     if active.health in (Health.READY, Health.UNKNOWN) or left <= 0:
         return None
     wait = wait_beside(Hold.STEP, wanted, f"the applications run on {pair.active.name} with that capacity")
@@ -204,18 +203,18 @@ def _tell(pair: Pair, wanted: tuple[int, int]) -> str:
     )
 
 
-def _why_back(sight: Sight) -> str:
-    if not sight.is_back:
+def _why_back(inputs: ClusterInputs) -> str:
+    if not inputs.is_back:
         return ""
-    if sight.is_given_up:
+    if inputs.is_given_up:
         return TOO_LATE
-    return TO_ACTIVE if sight.active is Fit.SAME else TO_A_THIRD
+    return TO_ACTIVE if inputs.active is Fit.SAME else TO_A_THIRD
 
 
-def _name_third(look: Look, sight: Sight) -> tuple[Slot, tuple[str, ...]]:
+def _name_third(look: Look, inputs: ClusterInputs) -> tuple[Slot, tuple[str, ...]]:
     """After the way back: another cluster, if the spec is not of the active one."""
-    alone = replace(sight, has_pending=False, pending=None, is_back=False)
-    if decide_clusters(alone) is not Verdict.NEW:
+    alone = replace(inputs, has_pending=False, pending=None, is_back=False)
+    if decide_clusters(alone) is not ClusterChoice.NEW:
         return Slot(name=""), ()
     name = choose_cluster_name(look.observed.service, look.observed.active_name, look.observed.pending_name)
     return Slot(name=name, capacity=0), (name,)

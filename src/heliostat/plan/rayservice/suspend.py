@@ -12,8 +12,7 @@ from heliostat.kube.lookups import GATEWAY, HTTP_ROUTE, SERVICE
 from heliostat.kube.plan import Delete, ref_of
 from heliostat.plan.draft import Draft, Part, join, wait_beside
 from heliostat.plan.ensure import wait_for_knowledge
-from heliostat.plan.rayservice.look import Look
-from heliostat.plan.rayservice.observed import ACTIVE, PENDING, ObservedService
+from heliostat.plan.rayservice.observed import ACTIVE, PENDING, Look, ObservedService
 from heliostat.plan.rayservice.reasons import Because, Hold
 from heliostat.plan.rayservice.reports import report_gateway, report_route, report_service_delete
 from heliostat.plan.rayservice.status import (

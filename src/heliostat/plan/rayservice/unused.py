@@ -12,8 +12,7 @@ from heliostat.kube.timestamps import format_timestamp, moment_of
 from heliostat.plan.draft import Part, join, wait_beside
 from heliostat.plan.ensure import wait_for_knowledge
 from heliostat.plan.rayservice.gateway import find_route, read_weights
-from heliostat.plan.rayservice.look import Look
-from heliostat.plan.rayservice.observed import ObservedService
+from heliostat.plan.rayservice.observed import Look, ObservedService
 from heliostat.plan.rayservice.reasons import Because, Hold
 from heliostat.plan.rayservice.reports import report_cluster_delete
 
