@@ -27,12 +27,16 @@ def test_accepted(part: Tree) -> None:
 @pytest.mark.parametrize(
     ("part", "found", "text"),
     [
-        ({"schedule": "TZ=UTC */5 * * * *"}, [("CJ-2", "spec.schedule")], "cannot use TZ or CRON_TZ in schedule"),
+        ({"schedule": "TZ=UTC */5 * * * *"}, [("CJ-2", "spec.schedule")], "cannot use TZ or CRON_TZ in schedule, use"),
         ({"schedule": "CRON_TZ=UTC * * * * *"}, [("CJ-2", "spec.schedule")], "cannot use TZ or CRON_TZ in schedule"),
         ({"schedule": "invalid cron"}, [("CJ-3", "spec.schedule")], "invalid cron schedule: expected exactly 5 fields"),
         ({"schedule": ""}, [("CJ-3", "spec.schedule")], "invalid cron schedule: empty spec string"),
-        ({"timeZone": ""}, [("CJ-4", "spec.timeZone")], "timeZone must be non-empty"),
-        ({"timeZone": "Invalid/Zone"}, [("CJ-5", "spec.timeZone")], "invalid time zone Invalid/Zone"),
+        ({"timeZone": ""}, [("CJ-4", "spec.timeZone")], "timeZone must not be empty string"),
+        (
+            {"timeZone": "Invalid/Zone"},
+            [("CJ-5", "spec.timeZone")],
+            "invalid time zone: unknown time zone Invalid/Zone",
+        ),
         ({"timeZone": "../etc/passwd"}, [("CJ-5", "spec.timeZone")], "invalid time zone"),
         ({"timeZone": "/etc/passwd"}, [("CJ-5", "spec.timeZone")], "invalid time zone"),
         ({"timeZone": "Asia"}, [("CJ-5", "spec.timeZone")], "invalid time zone"),

@@ -54,7 +54,7 @@ REFUSED: list[tuple[str, list[Tree], list[tuple[str, str]], str]] = [
         "negative time to live",
         [{"ttlSecondsAfterFinished": -1}],
         [("RJ-S2", "spec.ttlSecondsAfterFinished")],
-        f"{SPEC}ttlSecondsAfterFinished must be non-negative, got -1",
+        f"{SPEC}TTLSecondsAfterFinished must be a non-negative integer",
     ),
     (
         "time to live without shutdown",
@@ -66,7 +66,7 @@ REFUSED: list[tuple[str, list[Tree], list[tuple[str, str]], str]] = [
         "suspended on a selected cluster",
         [SELECTOR, {"suspend": True, "shutdownAfterJobFinishes": True}],
         [("RJ-S10", "spec.suspend")],
-        f"{SPEC}a RayJob with ClusterSelector is not allowed to be suspended",
+        f"{SPEC}the ClusterSelector mode doesn't support the suspend operation",
     ),
     (
         "no cluster at all",
@@ -120,7 +120,7 @@ REFUSED: list[tuple[str, list[Tree], list[tuple[str, str]], str]] = [
         "Kubernetes tokens",
         [inside({"authOptions": {"mode": "token", "enableK8sTokenAuth": True}, "rayVersion": "2.55.0"})],
         [("RJ-S15", "spec.rayClusterSpec.authOptions.enableK8sTokenAuth")],
-        f"{SPEC}authOptions.enableK8sTokenAuth is not supported",
+        f"{SPEC}K8s token auth mode is currently not supported for RayJob",
     ),
     (
         "a broken cluster inside",
@@ -160,7 +160,7 @@ REFUSED: list[tuple[str, list[Tree], list[tuple[str, str]], str]] = [
             ("RJ-S18", "spec.preRunningDeadlineSeconds"),
             ("RJ-S18", "spec.backoffLimit"),
         ],
-        f"{SPEC}activeDeadlineSeconds must be a positive integer, got 0",
+        f"{SPEC}activeDeadlineSeconds must be a positive integer",
     ),
 ]
 
@@ -171,6 +171,22 @@ def test_refused(title: str, parts: list[Tree], found: list[tuple[str, str]], te
     assert brief(problems) == found
     assert problems[0].problem.startswith(text)
     assert {problem.reason for problem in problems} == {"InvalidRayJobSpec"}
+
+
+@pytest.mark.parametrize(
+    ("part", "text"),
+    [
+        (
+            {"shutdownAfterJobFinishes": True, "ttlSecondsAfterFinished": -1},
+            "TTLSecondsAfterFinished must be a non-negative integer",
+        ),
+        ({"preRunningDeadlineSeconds": 0}, "preRunningDeadlineSeconds must be a positive integer"),
+        ({"backoffLimit": -1}, "backoffLimit must be a positive integer"),
+    ],
+)
+def test_the_words_are_kuberays(part: Tree, text: str) -> None:
+    """People and their tools find them in ``status.message`` and in the event."""
+    assert [problem.problem for problem in job_problems(job(part), Settings())] == [SPEC + text]
 
 
 @pytest.mark.parametrize(
@@ -201,7 +217,8 @@ def test_waiting_is_for_interactive_jobs(mode: str | None, state: str, rules: li
     subject = job({"submissionMode": mode}, status={"jobDeploymentStatus": state})
     problems = list(job_problems(subject, Settings()))
     assert [problem.rule for problem in problems] == rules
-    assert all(problem.problem.startswith("The RayJob status is invalid: ") for problem in problems)
+    text = "JobDeploymentStatus cannot be `Waiting` when SubmissionMode is not InteractiveMode"
+    assert all(problem.problem == f"The RayJob status is invalid: {text}" for problem in problems)
     assert all(problem.reason == "InvalidRayJobStatus" for problem in problems)
 
 

@@ -48,7 +48,6 @@ Schedule: TypeAlias = CronSchedule | FixedInterval
 
 
 class _Field(Struct, frozen=True):
-    name: str
     lowest: int
     highest: int
     names: dict[str, int] = {}
@@ -57,11 +56,11 @@ class _Field(Struct, frozen=True):
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _WEEKDAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
 _FIELDS = (
-    _Field("minute", 0, 59),
-    _Field("hour", 0, 23),
-    _Field("day of month", 1, 31),
-    _Field("month", 1, 12, {name: number for number, name in enumerate(_MONTHS, start=1)}),
-    _Field("day of week", 0, 6, {name: number for number, name in enumerate(_WEEKDAYS)}),
+    _Field(0, 59),
+    _Field(0, 23),
+    _Field(1, 31),
+    _Field(1, 12, {name: number for number, name in enumerate(_MONTHS, start=1)}),
+    _Field(0, 6, {name: number for number, name in enumerate(_WEEKDAYS)}),
 )
 _DESCRIPTORS: dict[str, str] = {
     "@yearly": "0 0 1 1 *",
@@ -94,7 +93,7 @@ def _parse_interval(text: str) -> FixedInterval:
 
 def _described(text: str) -> str:
     if text not in _DESCRIPTORS:
-        raise CronError(f"unrecognized descriptor: {text}, use one of {', '.join(_DESCRIPTORS)} or @every DURATION")
+        raise CronError(f"unrecognized descriptor: {text}")
     return _DESCRIPTORS[text]
 
 
@@ -122,43 +121,47 @@ def _parse_field(text: str, field: _Field) -> tuple[frozenset[int], bool]:
 
 
 def _parse_item(item: str, field: _Field) -> tuple[range, bool]:
-    span, slash, step_text = item.partition("/")
-    step = _parse_step(step_text, item) if slash else 1
-    low_text, dash, high_text = span.partition("-")
-    if low_text in ("*", "?"):
-        return range(field.lowest, field.highest + 1, step), step == 1
-    low = _parse_value(low_text, field, item)
-    high = _parse_value(high_text, field, item) if dash else (field.highest if slash else low)
-    _check_bounds(low, high, field, item)
-    return range(low, high + 1, step), False
+    span, *steps = item.split("/")
+    low_text, *highs = span.split("-")
+    is_star = low_text in ("*", "?")
+    low, high = (field.lowest, field.highest) if is_star else _parse_span(item, low_text, highs, field)
+    if len(steps) > 1:
+        raise CronError(f"too many slashes: {item}")
+    step = _parse_number(steps[0]) if steps else 1
+    if steps and not highs:
+        high = field.highest  # a single value with a step goes on to the end
+    _check_bounds(low, high, step, field, item)
+    return range(low, high + 1, step), is_star and step == 1
 
 
-def _parse_step(text: str, item: str) -> int:
-    step = _parse_number(text)
-    if step is None:
-        raise CronError(f'failed to parse the step "{text}" in {item}: expected a number')
-    if step == 0:
-        raise CronError(f"step of range should be a positive number: {item}")
-    return step
+def _parse_span(item: str, low_text: str, highs: list[str], field: _Field) -> tuple[int, int]:
+    low = _parse_value(low_text, field)
+    if len(highs) > 1:
+        raise CronError(f"too many hyphens: {item}")
+    return low, _parse_value(highs[0], field) if highs else low
 
 
-def _parse_value(text: str, field: _Field, item: str) -> int:
+def _parse_value(text: str, field: _Field) -> int:
     value = field.names.get(text.lower())
+    return _parse_number(text) if value is None else value
+
+
+def _parse_number(text: str) -> int:
+    value = read_count(text.removeprefix("+"))
+    if value is None and text.startswith("-") and read_count(text[1:]):
+        raise CronError(f"negative number ({text}) not allowed: {text}")
     if value is None:
-        value = _parse_number(text)
-    if value is None:
-        raise CronError(f'failed to parse "{text}" in {item} as a value of the field {field.name}')
+        raise CronError(f'failed to parse int from {text}: strconv.Atoi: parsing "{text}": invalid syntax')
     return value
 
 
-def _parse_number(text: str) -> int | None:
-    return read_count(text.removeprefix("+"))
-
-
-def _check_bounds(low: int, high: int, field: _Field, item: str) -> None:
+def _check_bounds(low: int, high: int, step: int, field: _Field, item: str) -> None:
+    """In the words of the library that KubeRay uses: they are told in its events."""
     if low < field.lowest:
-        raise CronError(f"beginning of range ({low}) below minimum ({field.lowest}) of {field.name}: {item}")
+        raise CronError(f"beginning of range ({low}) below minimum ({field.lowest}): {item}")
     if high > field.highest:
-        raise CronError(f"end of range ({high}) above maximum ({field.highest}) of {field.name}: {item}")
+        raise CronError(f"end of range ({high}) above maximum ({field.highest}): {item}")
     if low > high:
-        raise CronError(f"beginning of range ({low}) beyond end of range ({high}) of {field.name}: {item}")
+        raise CronError(f"beginning of range ({low}) beyond end of range ({high}): {item}")
+    if step == 0:
+        raise CronError(f"step of range should be a positive number: {item}")

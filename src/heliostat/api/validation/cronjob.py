@@ -38,7 +38,7 @@ def _schedule_problems(schedule: str) -> Iterator[Problem]:
         yield _problem(
             "CJ-2",
             ("schedule",),
-            "cannot use TZ or CRON_TZ in schedule",
+            "cannot use TZ or CRON_TZ in schedule, use timeZone field instead",
             "put the zone into spec.timeZone, such as Asia/Taipei",
         )
         return  # what is left of the text is no schedule either, and saying so twice helps nobody
@@ -51,8 +51,11 @@ def _schedule_problems(schedule: str) -> Iterator[Problem]:
 
 def _zone_problems(zone: str) -> Iterator[Problem]:
     if not zone:
-        yield _problem("CJ-4", ("timeZone",), "timeZone must be non-empty if set", "name a zone, or leave timeZone out")
+        yield _problem("CJ-4", ("timeZone",), "timeZone must not be empty string", "name a zone, or leave it out")
     elif find_time_zone(zone) is None:
         yield _problem(
-            "CJ-5", ("timeZone",), f"invalid time zone {zone}", "use an IANA name such as Europe/Berlin or UTC"
+            "CJ-5",
+            ("timeZone",),
+            f"invalid time zone: unknown time zone {zone}",
+            "use an IANA name such as Europe/Berlin or UTC",
         )

@@ -58,7 +58,7 @@ def _lifetime_problems(scope: JobScope) -> Iterator[Problem]:
     if spec.suspend and not spec.shutdown_after_job_finishes:
         yield scope.problem("RJ-S1", ("suspend",), f"{keeps} is not allowed to be suspended", fix)
     if ttl < 0:
-        text = f"ttlSecondsAfterFinished must be non-negative, got {ttl}"
+        text = "TTLSecondsAfterFinished must be a non-negative integer"
         yield scope.problem("RJ-S2", ("ttlSecondsAfterFinished",), text, "use 0 or more seconds")
     if ttl > 0 and not spec.shutdown_after_job_finishes:
         yield scope.problem("RJ-S3", ("ttlSecondsAfterFinished",), f"{keeps} cannot have TTLSecondsAfterFinished", fix)
@@ -70,7 +70,7 @@ def _cluster_source_problems(scope: JobScope) -> Iterator[Problem]:
         yield scope.problem(
             "RJ-S10",
             ("suspend",),
-            "a RayJob with ClusterSelector is not allowed to be suspended",
+            "the ClusterSelector mode doesn't support the suspend operation",
             "remove suspend: the selected RayCluster does not belong to the RayJob",
         )
     if spec.ray_cluster_spec is None and not spec.cluster_selector:
@@ -89,16 +89,15 @@ def _selector_problems(scope: JobScope, selector: dict[str, str]) -> Iterator[Pr
         yield scope.bare_problem(
             "RJ-S12",
             ("clusterSelector",),
-            f"cluster name in ClusterSelector should not be empty: {CLUSTER_SELECTOR_KEY} is not set",
+            "cluster name in ClusterSelector should not be empty",
             f"set {CLUSTER_SELECTOR_KEY} to the name of a RayCluster in the same namespace",
         )
     if scope.spec.submission_mode == "SidecarMode":
         yield scope.bare_problem(
             "RJ-S12",
             ("submissionMode",),
-            "ClusterSelector is not supported in SidecarMode: the submitter runs in the head Pod of the RayJob's own"
-            " RayCluster",
-            "use K8sJobMode or HTTPMode",
+            "ClusterSelector is not supported in SidecarMode",
+            "use K8sJobMode or HTTPMode: a sidecar runs in the head Pod of a RayCluster of the RayJob's own",
         )
     if (scope.spec.backoff_limit or 0) > 0:
         text = "BackoffLimit is incompatible with ClusterSelector mode"
@@ -139,7 +138,7 @@ def _cluster_spec_problems(scope: JobScope) -> Iterator[Problem]:
         yield scope.problem(
             "RJ-S15",
             ("rayClusterSpec", "authOptions", "enableK8sTokenAuth"),
-            "authOptions.enableK8sTokenAuth is not supported in the rayClusterSpec of a RayJob",
+            "K8s token auth mode is currently not supported for RayJob",
             "remove enableK8sTokenAuth: a RayJob uses token authentication with a Secret",
         )
     # KubeRay: S16, the RayCluster's rules with the RayJob's annotations
@@ -165,10 +164,10 @@ def _deadline_problems(scope: JobScope) -> Iterator[Problem]:
         ("preRunningDeadlineSeconds", scope.spec.pre_running_deadline_seconds),
     ):
         if value is not None and value <= 0:
-            text = f"{field} must be a positive integer, got {value}"
+            text = f"{field} must be a positive integer"
             yield scope.problem("RJ-S18", (field,), text, "use 1 or more seconds, or leave it out for no deadline")
     if (scope.spec.backoff_limit or 0) < 0:
-        text = f"backoffLimit must be non-negative, got {scope.spec.backoff_limit}"
+        text = "backoffLimit must be a positive integer"  # KubeRay's words; 0 is fine
         yield scope.problem("RJ-S18", ("backoffLimit",), text, "use 0 for no retry")
 
 
@@ -189,7 +188,9 @@ def job_status_problems(job: RayJob) -> Iterator[Problem]:
     if state == "Waiting" and mode != "InteractiveMode":
         yield Problem(
             path=("status", "jobDeploymentStatus"),
-            problem=f"{STATUS_PREFIX}JobDeploymentStatus cannot be Waiting when SubmissionMode is {mode}",
+            problem=(
+                f"{STATUS_PREFIX}JobDeploymentStatus cannot be `Waiting` when SubmissionMode is not InteractiveMode"
+            ),
             fix="set submissionMode back to InteractiveMode, or recreate the RayJob",
             rule="RJ-T1",
             reason=STATUS_REASON,

@@ -8,7 +8,7 @@ them.
 from collections.abc import Iterator
 from itertools import pairwise
 
-from heliostat.api.rayjob import DeletionPolicy, DeletionRule, DeletionStrategy
+from heliostat.api.rayjob import DeletionRule, DeletionStrategy
 from heliostat.api.validation.job_scope import JobScope
 from heliostat.kube.paths import Path
 from heliostat.kube.problems import Problem
@@ -19,6 +19,8 @@ TTL_ORDER = ("DeleteWorkers", "DeleteCluster", "DeleteSelf")  # each must not co
 _STRATEGY: Path = ("deletionStrategy",)
 _RULES: Path = (*_STRATEGY, "deletionRules")
 _SHUTDOWN = "shutdownAfterJobFinishes"
+_JOB_STATUS = "JobStatus"
+_AFTER = {"onSuccess": "on success", "onFailure": "on failure"}
 
 
 def deletion_problems(scope: JobScope) -> Iterator[Problem]:
@@ -29,7 +31,7 @@ def deletion_problems(scope: JobScope) -> Iterator[Problem]:
         yield scope.bare_problem(
             "RJ-S4",
             _STRATEGY,
-            f"{DELETION_GATE} feature gate must be enabled to use the DeletionStrategy feature",
+            f"{DELETION_GATE} feature gate must be enabled to use DeletionStrategy",
             f"start the operator with --feature-gates={DELETION_GATE}=true, or remove deletionStrategy",
         )
     yield from _mixture_problems(scope, strategy)
@@ -41,7 +43,8 @@ def deletion_problems(scope: JobScope) -> Iterator[Problem]:
         yield scope.problem(
             "RJ-S9",
             _STRATEGY,
-            "deletionStrategy requires either both onSuccess and onFailure, or a non-empty deletionRules",
+            "DeletionStrategy requires either BOTH onSuccess and onFailure, OR the deletionRules field (cannot be"
+            " empty)",
             "add deletionRules, or remove deletionStrategy",
         )
 
@@ -62,46 +65,56 @@ def _mixture_problems(scope: JobScope, strategy: DeletionStrategy) -> Iterator[P
         yield scope.problem(
             "RJ-S6",
             _STRATEGY,
-            "onSuccess/onFailure and deletionRules cannot be used together within the same deletionStrategy",
+            "Cannot use both legacy onSuccess/onFailure fields and deletionRules simultaneously",
             "remove onSuccess and onFailure",
         )
 
 
 def _legacy_problems(scope: JobScope, strategy: DeletionStrategy) -> Iterator[Problem]:
-    sides: tuple[tuple[str, DeletionPolicy | None], ...] = (
-        ("onSuccess", strategy.on_success),
-        ("onFailure", strategy.on_failure),
-    )
-    for side, policy in sides:
-        if policy is None:
-            text = "both DeletionStrategy.OnSuccess and DeletionStrategy.OnFailure must be set"
+    """KubeRay looks at both sides for one rule before it comes to the next one."""
+    sides = (("onSuccess", strategy.on_success), ("onFailure", strategy.on_failure))
+    for side, given in sides:
+        if given is None:
+            text = (
+                "both DeletionStrategy.OnSuccess and DeletionStrategy.OnFailure must be set when using the legacy"
+                " deletion policy fields of DeletionStrategy"
+            )
             yield scope.bare_problem(
                 "RJ-S7", (*_STRATEGY, side), text, f"add {side} with its policy, or use deletionRules"
             )
-    for side, policy in sides:
-        if policy is not None:
-            yield from _legacy_side_problems(scope, side, policy)
+    policies: list[tuple[str, str]] = []
+    for side, given in sides:
+        if given is not None and given.policy is None:
+            text = (
+                f"the DeletionPolicyType field of DeletionStrategy.{side[0].upper()}{side[1:]} cannot be unset when"
+                " DeletionStrategy is enabled"
+            )
+            yield scope.bare_problem("RJ-S7", _policy_path(side), text, "name a policy such as DeleteCluster")
+        elif given is not None and given.policy is not None:
+            policies.append((side, given.policy))
+    yield from _legacy_policy_problems(scope, policies)
 
 
-def _legacy_side_problems(scope: JobScope, side: str, policy: DeletionPolicy) -> Iterator[Problem]:
-    path: Path = (*_STRATEGY, side, "policy")
-    label = f"DeletionStrategy.{side[0].upper()}{side[1:]}"
-    if policy.policy is None:
-        yield scope.bare_problem(
-            "RJ-S7", path, f"{label}.Policy cannot be unset", "name a policy such as DeleteCluster"
-        )
-    for trouble in _policy_troubles(scope, policy.policy):
-        yield scope.bare_problem("RJ-S7", path, f"{label}.Policy: {trouble}", "use DeleteSelf or DeleteNone")
-    if policy.policy == "DeleteNone" and scope.spec.shutdown_after_job_finishes:
-        text = f"{_SHUTDOWN} is set to true while the deletion policy is DeleteNone"
-        yield scope.problem("RJ-S7", path, text, f"remove {_SHUTDOWN}, or choose another policy")
+def _policy_path(side: str) -> Path:
+    return (*_STRATEGY, side, "policy")
 
 
-def _policy_troubles(scope: JobScope, policy: str | None) -> Iterator[str]:
-    if scope.spec.cluster_selector and policy in ON_CLUSTER:
-        yield f"{policy} is not supported with clusterSelector, whose RayCluster does not belong to the RayJob"
-    if scope.is_autoscaling and policy == "DeleteWorkers":
-        yield "DeleteWorkers is not supported with autoscaling enabled"
+def _legacy_policy_problems(scope: JobScope, policies: list[tuple[str, str]]) -> Iterator[Problem]:
+    fix = "use DeleteSelf or DeleteNone"
+    for side, policy in policies:
+        if scope.spec.cluster_selector and policy in ON_CLUSTER:
+            text = f"the ClusterSelector mode doesn't support DeletionStrategy={policy} {_AFTER[side]}"
+            yield scope.bare_problem("RJ-S7", _policy_path(side), text, fix)
+    for side, policy in policies:
+        if scope.is_autoscaling and policy == "DeleteWorkers":
+            text = "DeletionStrategy=DeleteWorkers currently does not support RayCluster with autoscaling enabled"
+            yield scope.bare_problem("RJ-S7", _policy_path(side), text, fix)
+    for side, policy in policies:
+        if policy == "DeleteNone" and scope.spec.shutdown_after_job_finishes:
+            text = (
+                "shutdownAfterJobFinshes is set to 'true' while deletion policy is 'DeleteNone'"  # KubeRay's spelling
+            )
+            yield scope.problem("RJ-S7", _policy_path(side), text, f"remove {_SHUTDOWN}, or choose another policy")
 
 
 def _rules_problems(scope: JobScope, rules: list[DeletionRule]) -> Iterator[Problem]:
@@ -126,24 +139,31 @@ def _rules_problems(scope: JobScope, rules: list[DeletionRule]) -> Iterator[Prob
 
 def _status_of(rule: DeletionRule) -> str:
     if rule.condition.job_status:
-        return f"jobStatus {rule.condition.job_status}"
-    return f"jobDeploymentStatus {rule.condition.job_deployment_status}"
+        return f"{_JOB_STATUS} '{rule.condition.job_status}'"
+    return f"JobDeploymentStatus '{rule.condition.job_deployment_status}'"
 
 
 def _rule_troubles(scope: JobScope, rule: DeletionRule, sound: dict[tuple[str, str], int]) -> Iterator[str]:
     condition = rule.condition
-    if bool(condition.job_status) == bool(condition.job_deployment_status):
-        yield "exactly one of jobStatus and jobDeploymentStatus must be set in the condition"
+    if condition.job_status and condition.job_deployment_status:
+        yield "cannot set both JobStatus and JobDeploymentStatus at the same time"
+    if not condition.job_status and not condition.job_deployment_status:
+        yield "exactly one of JobStatus and JobDeploymentStatus must be set"
     if (condition.ttl_seconds or 0) < 0:
-        yield f"ttlSeconds must be non-negative, got {condition.ttl_seconds}"
-    yield from _policy_troubles(scope, rule.policy)
+        yield "TTLSeconds must be non-negative"
+    if scope.spec.cluster_selector and rule.policy in ON_CLUSTER:
+        yield f"DeletionPolicyType '{rule.policy}' not supported when ClusterSelector is set"
+    if scope.is_autoscaling and rule.policy == "DeleteWorkers":
+        yield "DeletionPolicyType 'DeleteWorkers' not supported with autoscaling enabled"
     if (_status_of(rule), rule.policy) in sound:
-        yield f"duplicate rule for policy {rule.policy} and {_status_of(rule)}"
+        yield f"duplicate rule for DeletionPolicyType '{rule.policy}' and {_status_of(rule)}"
 
 
 def _order_troubles(sound: dict[tuple[str, str], int]) -> Iterator[str]:
-    for status in dict.fromkeys(status for status, _ in sound):
+    """KubeRay: rules about the job's status are looked at before those about its deployment status."""
+    statuses = dict.fromkeys(status for status, _ in sound)
+    for status in sorted(statuses, key=lambda status: not status.startswith(_JOB_STATUS)):
         given = [(policy, sound[status, policy]) for policy in TTL_ORDER if (status, policy) in sound]
         for (early, early_ttl), (late, late_ttl) in pairwise(given):
             if late_ttl < early_ttl:
-                yield f"for {status}: ttlSeconds {late_ttl} of {late} must not be below {early_ttl} of {early}"
+                yield f"for {status}: {late} TTL ({late_ttl}) must be >= {early} TTL ({early_ttl})"
