@@ -110,13 +110,13 @@ POLICIES: list[tuple[str, list[Tree], list[tuple[str, str]], str]] = [
         "ingress rules for the head in egress mode",
         [policy(mode="DenyAllEgress", head={"ingressRules": RULES})],
         [("V-S49", "spec.networkPolicy.head.ingressRules")],
-        'networkPolicy.head.ingressRules cannot be set when mode is "DenyAllEgress"',
+        'networkPolicy.head.ingressRules cannot be set when mode is "DenyAllEgress" (ingress is not restricted)',
     ),
     (
         "egress rules for workers in ingress mode",
         [policy(mode="DenyAllIngress", worker={"egressRules": RULES})],
         [("V-S49", "spec.networkPolicy.worker.egressRules")],
-        'networkPolicy.worker.egressRules cannot be set when mode is "DenyAllIngress"',
+        'networkPolicy.worker.egressRules cannot be set when mode is "DenyAllIngress" (egress is not restricted)',
     ),
     (
         "egress rules for a group in ingress mode",
@@ -128,13 +128,22 @@ POLICIES: list[tuple[str, list[Tree], list[tuple[str, str]], str]] = [
         "a group name that is no label",
         [policy(), groups(group("A_b"))],
         [("V-S50", "spec.workerGroupSpecs[0].groupName")],
-        'worker group name "A_b" must be a valid DNS1123 label when networkPolicy is enabled',
+        'worker group name "A_b" must be a valid DNS1123 label when networkPolicy is enabled (it is embedded in',
     ),
     (
         "rules for a group that is not there",
         [policy(workerGroups=[{"groupName": "g9"}])],
         [("V-S51", "spec.networkPolicy.workerGroups[0].groupName")],
         'networkPolicy.workerGroups["g9"] does not match any group name in workerGroupSpecs',
+    ),
+    (
+        "what a group may not say before a group that is not there",
+        [policy(mode="DenyAllIngress", workerGroups=[{"groupName": "g9", "egressRules": RULES}])],
+        [
+            ("V-S49", "spec.networkPolicy.workerGroups[0].egressRules"),
+            ("V-S51", "spec.networkPolicy.workerGroups[0].groupName"),
+        ],
+        'networkPolicy.workerGroups["g9"].egressRules cannot be set',
     ),
     (
         "head, then names, then entries",
@@ -155,6 +164,15 @@ TLS: list[tuple[str, list[Tree], list[tuple[str, str]], str]] = [
         "a variable on the head",
         [tls(), head(env(RAY_USE_TLS="0"))],
         [("V-S53", f"spec.headGroupSpec.{CONTAINER}.env[0]")],
+        "cannot set RAY_USE_TLS environment variable in head Pod when tlsOptions is set - the operator manages",
+    ),
+    (
+        "variables in KubeRay's order",
+        [tls(), head(env(RAY_TLS_CA_CERT="x", RAY_USE_TLS="0"))],
+        [
+            ("V-S53", f"spec.headGroupSpec.{CONTAINER}.env[1]"),
+            ("V-S53", f"spec.headGroupSpec.{CONTAINER}.env[0]"),
+        ],
         "cannot set RAY_USE_TLS environment variable in head Pod when tlsOptions is set",
     ),
     (
@@ -167,7 +185,7 @@ TLS: list[tuple[str, list[Tree], list[tuple[str, str]], str]] = [
         "a variable of the autoscaler",
         [tls(), {"autoscalerOptions": env(RAY_TLS_SERVER_KEY="x")}],
         [("V-S53", "spec.autoscalerOptions.env[0]")],
-        "cannot set RAY_TLS_SERVER_KEY environment variable in autoscalerOptions.env when tlsOptions is set",
+        "cannot set RAY_TLS_SERVER_KEY environment variable in autoscalerOptions.env when tlsOptions is set - the",
     ),
     (
         "a mount of the name on the head",
@@ -185,7 +203,7 @@ TLS: list[tuple[str, list[Tree], list[tuple[str, str]], str]] = [
         "a mount of the autoscaler",
         [tls(), {"autoscalerOptions": mount(name="ray-tls", mountPath="/x")}],
         [("V-S54", "spec.autoscalerOptions.volumeMounts[0]")],
-        'cannot use volume mount named "ray-tls" in autoscalerOptions.volumeMounts when tlsOptions is set',
+        'cannot use volume mount named "ray-tls" in autoscalerOptions.volumeMounts when tlsOptions is set - the',
     ),
     (
         "variables and mounts alternate, group by group",

@@ -57,7 +57,7 @@ REFUSED: list[tuple[str, Settings, list[Tree], list[tuple[str, str]], str]] = [
         Settings(),
         [head(env(RAY_enable_autoscaler_v2="true"))],
         [("V-S30", f"{HEAD_ENV}[0]")],
-        "RAY_enable_autoscaler_v2 is set to enable autoscaler v2",
+        "environment variable RAY_enable_autoscaler_v2 cannot be set to 'true' when enableInTreeAutoscaling is false.",
     ),
     (
         "suspension with autoscaling",
@@ -71,7 +71,7 @@ REFUSED: list[tuple[str, Settings, list[Tree], list[tuple[str, str]], str]] = [
         Settings(),
         [scaler(version="v1"), head(env(A="1", RAY_enable_autoscaler_v2="0"))],
         [("V-S32", f"{HEAD_ENV}[1]")],
-        "please use only autoscalerOptions.version",
+        "both .spec.autoscalerOptions.version and head Pod env var RAY_enable_autoscaler_v2 are set, please only use",
     ),
     (
         "v2 with a restarting head",
@@ -99,7 +99,7 @@ REFUSED: list[tuple[str, Settings, list[Tree], list[tuple[str, str]], str]] = [
         Settings(),
         [scaler(env=[{"name": "A"}, {"name": "KUBERAY_GEN_AUTOSCALER_START_CMD", "value": "x"}])],
         [("V-S36", "spec.autoscalerOptions.env[1]")],
-        "KUBERAY_GEN_AUTOSCALER_START_CMD",
+        "KUBERAY_GEN_AUTOSCALER_START_CMD: it is managed by KubeRay and injected automatically into the autoscaler",
     ),
 ]
 

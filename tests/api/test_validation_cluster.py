@@ -74,12 +74,16 @@ def test_an_unknown_upgrade_type_is_refused() -> None:
     odd = msgspec.structs.replace(subject.spec, upgrade_strategy=msgspec.structs.replace(strategy, type="Rolling"))
     (problem,) = cluster_problems(msgspec.structs.replace(subject, spec=odd), Settings())
     assert (problem.rule, problem.reason) == ("V-U1", "InvalidRayClusterSpec")
+    assert "Spec.UpgradeStrategy.Type value Rolling is invalid, valid options are Recreate or None" in problem.problem
 
 
 def test_suspending_and_suspended_at_once_is_refused() -> None:
     (problem,) = cluster_problems(cluster(status=BOTH_SUSPENDED), Settings())
     assert (problem.rule, problem.reason) == ("V-T1", "InvalidRayClusterStatus")
-    assert event_of(problem, "ns", "demo").note.startswith("The RayCluster status is invalid ns/demo, RayCluster")
+    assert event_of(problem, "ns", "demo").note == (
+        "The RayCluster status is invalid ns/demo, invalid RayCluster State: rayv1.RayClusterSuspending and"
+        " rayv1.RayClusterSuspended conditions should not be both true"
+    )
 
 
 @pytest.mark.parametrize("status", [{}, {"conditions": None}, {"conditions": BOTH_SUSPENDED["conditions"][:1]}])

@@ -67,19 +67,19 @@ REFUSED: list[tuple[str, list[Tree], list[tuple[str, str]], str]] = [
         "bad label key on the head",
         [head(labels={"invalid_key!": "v"})],
         [("V-S4", "spec.headGroupSpec.labels[invalid_key!]")],
-        "label key 'invalid_key!' name part must consist of alphanumeric characters",
+        "invalid label key for Head group: 'invalid_key!', error: name part must consist of alphanumeric characters",
     ),
     (
         "two bad labels on the head are one finding",
         [head(labels={"bad!": "v", "good": "invalid/value"})],
         [("V-S4", "spec.headGroupSpec.labels")],
-        "regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]'); value 'invalid/value' of label",
+        "regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]'); invalid label value",
     ),
     (
         "group without containers",
         [groups(group() | NO_CONTAINERS)],
         [("V-S5", f"{GROUP}.template.spec.containers")],
-        "worker group g0 should have at least one container",
+        "workerGroupSpec should have at least one container",
     ),
     (
         "no minReplicas",
@@ -134,7 +134,7 @@ REFUSED: list[tuple[str, list[Tree], list[tuple[str, str]], str]] = [
         "bad label value on a group",
         [groups(group(labels={"k": "invalid/value"}))],
         [("V-S11", f"{GROUP}.labels.k")],
-        "invalid labels for g0 group: value 'invalid/value' of label 'k' a valid label must be an empty string or",
+        "invalid label value for key 'k' in g0 group: 'invalid/value', error: a valid label must be an empty string or",
     ),
     (
         "negative idle timeout",

@@ -79,9 +79,9 @@ REFUSED: list[tuple[str, list[Tree], list[tuple[str, str]], str]] = [
     ),
     (
         "reserved variables",
-        [collector(STORAGE_BACKEND="x", POD_IP="1", OWNER_KIND="y")],
-        [("V-S40", f"{ENV}[1]"), ("V-S40", f"{ENV}[2]")],
-        "historyServerOptions.collectorOptions.env must not contain POD_IP",
+        [collector(STORAGE_BACKEND="x", OWNER_KIND="y", POD_IP="1")],
+        [("V-S40", f"{ENV}[2]"), ("V-S40", f"{ENV}[1]")],
+        "historyServerOptions.collectorOptions.env must not contain POD_IP: it is managed by KubeRay",
     ),
     (
         "no backend",
@@ -158,7 +158,7 @@ REFUSED: list[tuple[str, list[Tree], list[tuple[str, str]], str]] = [
         "the container's name on the head",
         [S3, head(pod=sidecar("ray-history-collector"))],
         [("V-S44", "spec.headGroupSpec.template.spec.containers[1]")],
-        "head pod template must not define a container with name 'ray-history-collector'",
+        "name 'ray-history-collector' when history server collector options are enabled",
     ),
     (
         "the container's name in a group",

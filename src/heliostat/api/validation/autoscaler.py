@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from heliostat.api.cluster_features import is_autoscaling
 from heliostat.api.validation.groups import AUTOSCALER_V2_ENV, is_autoscaler_v2_by_env
-from heliostat.api.validation.pod_template import find_named, ray_container, restart_policy
+from heliostat.api.validation.pod_template import env_value, find_named, ray_container, restart_policy
 from heliostat.api.validation.scope import HEAD_ENV, HEAD_TEMPLATE, SPEC_REASON, SpecScope, group_path
 from heliostat.kube.paths import Path
 from heliostat.kube.problems import Problem
@@ -56,18 +56,20 @@ def _suspend_gate_problems(scope: SpecScope) -> Iterator[Problem]:
             yield scope.problem(
                 "V-S29",
                 group_path(index, "suspend"),
-                f"worker group {group.group_name} can be suspended only with the {SUSPEND_GATE} feature gate enabled",
+                f"worker group {group.group_name} can be suspended only when the {SUSPEND_GATE} feature gate is"
+                " enabled",
                 f"start the operator with --feature-gates={SUSPEND_GATE}=true, or remove suspend",
             )
 
 
 def _env_without_autoscaling_problems(scope: SpecScope) -> Iterator[Problem]:
     if not is_autoscaling(scope.spec) and is_autoscaler_v2_by_env(scope):
+        value = env_value(ray_container(scope.head.template).get("env"), AUTOSCALER_V2_ENV)
         yield scope.problem(
             "V-S30",
             _v2_env_path(scope),
-            f"environment variable {AUTOSCALER_V2_ENV} is set to enable autoscaler v2 in the head Pod,"
-            " but enableInTreeAutoscaling is not true",
+            f"environment variable {AUTOSCALER_V2_ENV} cannot be set to '{value}' when enableInTreeAutoscaling is"
+            " false. Please set enableInTreeAutoscaling: true to use autoscaler v2",
             f"set {scope.where('enableInTreeAutoscaling')}: true, or remove the variable",
         )
 
@@ -94,8 +96,8 @@ def _version_source_problems(scope: SpecScope) -> Iterator[Problem]:
         yield scope.problem(
             "V-S32",
             path,
-            f"autoscalerOptions.version and the environment variable {AUTOSCALER_V2_ENV} of the head Pod are both set;"
-            " please use only autoscalerOptions.version",
+            f"both .spec.autoscalerOptions.version and head Pod env var {AUTOSCALER_V2_ENV} are set, please only use"
+            " the former",
             f"remove the variable: {scope.where('autoscalerOptions', 'version')} decides",
         )
 
@@ -133,6 +135,7 @@ def _option_problems(scope: SpecScope) -> Iterator[Problem]:
         yield scope.problem(
             "V-S36",
             (*_OPTIONS, "env", index),
-            f"autoscalerOptions.env must not contain {START_COMMAND_ENV}: the operator sets it",
+            f"autoscalerOptions.env must not contain {START_COMMAND_ENV}: it is managed by KubeRay and injected"
+            " automatically into the autoscaler container",
             "remove the variable; to run another command set autoscalerOptions.command and args",
         )

@@ -78,7 +78,10 @@ def _upgrade_problems(cluster: RayCluster) -> Iterator[Problem]:
         return
     path: Path = ("spec", "upgradeStrategy", "type")
     if asked not in UPGRADE_TYPES:
-        text = f"upgradeStrategy.type value {asked} is invalid, valid options are Recreate or None"
+        text = (
+            f"The RayCluster spec is invalid: Spec.UpgradeStrategy.Type value {asked} is invalid, valid options are"
+            " Recreate or None"
+        )
         yield Problem(path=path, problem=text, fix="use Recreate or None", rule="V-U1", reason=SPEC_REASON)
     creator = creator_kind(cluster)
     if creator != "RayCluster":
@@ -97,7 +100,10 @@ def status_problems(conditions: Sequence[JsonObject]) -> Iterator[Problem]:
     if {"RayClusterSuspending", "RayClusterSuspended"} <= true:
         yield Problem(
             path=("status", "conditions"),
-            problem="RayClusterSuspending and RayClusterSuspended conditions should not be both True",
+            problem=(
+                "invalid RayCluster State: rayv1.RayClusterSuspending and rayv1.RayClusterSuspended conditions should"
+                " not be both true"
+            ),
             fix="set one of the two conditions to False with kubectl edit --subresource=status",
             rule="V-T1",
             reason=STATUS_REASON,

@@ -18,7 +18,7 @@ GCS_VOLUME, GCS_MOUNT_PATH = "gcs-storage", "/data/gcs"
 EMBEDDED_GATE = "GCSFaultToleranceEmbeddedStorage"
 _OPTIONS: Path = ("gcsFaultToleranceOptions",)
 _PARAMS: Path = ("headGroupSpec", "rayStartParams")
-_MANAGED = "when the embedded RocksDB GCS fault tolerance backend is used - it is managed by the operator"
+_EMBEDDED = "when the embedded GCS FT backend is used"
 
 
 def gcs_ft_problems(scope: SpecScope) -> Iterator[Problem]:
@@ -48,8 +48,8 @@ def _enablement_problems(scope: SpecScope) -> Iterator[Problem]:
         yield scope.problem(
             "V-S16",
             (*HEAD_ENV, index),
-            "RAY_REDIS_ADDRESS is set in the head Pod, which implicitly enables GCS fault tolerance,"
-            " but GcsFaultToleranceOptions is not set",
+            "RAY_REDIS_ADDRESS is set which implicitly enables GCS fault tolerance, but GcsFaultToleranceOptions is not"
+            " set. Please set GcsFaultToleranceOptions to enable GCS fault tolerance",
             f"move the address to {scope.where(*_OPTIONS, 'redisAddress')}",
         )
 
@@ -127,8 +127,8 @@ def _claim_problems(scope: SpecScope) -> Iterator[Problem]:
         yield scope.problem(
             "V-S23",
             (*_OPTIONS, "storage", "claimName"),
-            "GcsFaultToleranceOptions.Storage.ClaimName is mutually exclusive with Size, StorageClassName"
-            " and AccessModes",
+            "GcsFaultToleranceOptions.Storage.ClaimName is mutually exclusive with size, storageClassName, and"
+            " accessModes",
             "remove claimName to let the operator make the claim, or remove size, storageClassName and accessModes",
         )
 
@@ -143,7 +143,8 @@ def _reserved_storage_problems(scope: SpecScope) -> Iterator[Problem]:
         yield scope.problem(
             "V-S24",
             (*HEAD_ENV, index),
-            f"cannot set `RAY_gcs_storage` or `RAY_gcs_storage_path` env var in head Pod {_MANAGED}",
+            f"cannot set `RAY_gcs_storage` or `RAY_gcs_storage_path` env var in head Pod {_EMBEDDED}"
+            " - these are managed by KubeRay",
             "remove the variable",
         )
     mounts = objects(ray_container(scope.head.template).get("volumeMounts"))
@@ -152,14 +153,15 @@ def _reserved_storage_problems(scope: SpecScope) -> Iterator[Problem]:
             yield scope.problem(
                 "V-S25",
                 (*HEAD_CONTAINER, "volumeMounts", index),
-                f'cannot set a volume mount named "{GCS_VOLUME}" or mounted at {GCS_MOUNT_PATH} in head Pod {_MANAGED}',
+                f'cannot set a volume mount named "{GCS_VOLUME}" or mounted at {GCS_MOUNT_PATH} in the head container'
+                f" {_EMBEDDED} - it is managed by KubeRay",
                 "rename the mount and mount it elsewhere",
             )
     for index, _ in find_named(pod_spec(scope.head.template).get("volumes"), GCS_VOLUME):
         yield scope.problem(
             "V-S26",
             (*HEAD_TEMPLATE, "volumes", index),
-            f'cannot set a volume named "{GCS_VOLUME}" in head Pod {_MANAGED}',
+            f'cannot set a volume named "{GCS_VOLUME}" in the head Pod {_EMBEDDED} - it is managed by KubeRay',
             "rename the volume",
         )
 
@@ -170,7 +172,8 @@ def _redis_problems(scope: SpecScope) -> Iterator[Problem]:
         yield scope.problem(
             "V-S27",
             (*_OPTIONS, "storage"),
-            "cannot set GcsFaultToleranceOptions.Storage when backend is 'redis'",
+            "cannot set GcsFaultToleranceOptions.Storage when backend is 'redis' - it only applies to the 'rocksdb'"
+            " backend",
             "remove storage, or set backend: rocksdb",
         )
 

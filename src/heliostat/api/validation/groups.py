@@ -56,7 +56,7 @@ def _container_problems(scope: SpecScope, group: WorkerGroupSpec, index: int) ->
         yield scope.problem(
             "V-S5",
             group_path(index, "template", "spec", "containers"),
-            f"worker group {group.group_name} should have at least one container",
+            "workerGroupSpec should have at least one container",
             "add the Ray container as the first one, with its image",
         )
 
@@ -110,23 +110,23 @@ def _label_problems(
             " please use the top-level Labels field instead",
             f"move the labels to {scope.where(*at)}.labels as a map",
         )
-    offenders = list(_broken_labels(group.labels or {}))
+    offenders = list(_broken_labels(group.labels or {}, name))
     if offenders:
         keys = {key for key, _ in offenders}
         yield scope.problem(
             in_labels,
             (*at, "labels", *keys) if len(keys) == 1 else (*at, "labels"),
-            f"invalid labels for {name} group: {'; '.join(text for _, text in offenders)}",
+            "; ".join(text for _, text in offenders),
             "use Kubernetes label syntax: letters, digits, '-', '_' and '.', at most 63 characters",
         )
 
 
-def _broken_labels(labels: dict[str, str]) -> Iterator[tuple[str, str]]:
+def _broken_labels(labels: dict[str, str], group: str) -> Iterator[tuple[str, str]]:
     for key, value in labels.items():
         for found in label_key_problems(key):
-            yield key, f"label key '{key}' {found}"
+            yield key, f"invalid label key for {group} group: '{key}', error: {found}"
         for found in label_value_problems(value):
-            yield key, f"value '{value}' of label '{key}' {found}"
+            yield key, f"invalid label value for key '{key}' in {group} group: '{value}', error: {found}"
 
 
 def _idle_timeout_problems(scope: SpecScope, group: WorkerGroupSpec, index: int) -> Iterator[Problem]:

@@ -4,6 +4,7 @@ Which variables a storage backend needs is a table. A backend the table does not
 """
 
 from collections.abc import Iterator
+from itertools import chain
 
 from heliostat.api.markers import JsonObject
 from heliostat.api.raycluster import CollectorOptions
@@ -72,11 +73,12 @@ def _collector_problems(scope: SpecScope, collector: CollectorOptions) -> Iterat
             "historyServerOptions.collectorOptions.image must be set",
             f"name the collector's image in {scope.where(*_COLLECTOR, 'image')}",
         )
-    for index, variable in find_named(collector.env, *RESERVED_ENV):
+    for index, variable in chain.from_iterable(find_named(collector.env, name) for name in RESERVED_ENV):
         yield scope.problem(
             "V-S40",
             (*_ENV, index),
-            f"historyServerOptions.collectorOptions.env must not contain {variable['name']}",
+            f"historyServerOptions.collectorOptions.env must not contain {variable['name']}: it is managed by"
+            " KubeRay and injected automatically into the collector container",
             "remove the variable: the operator sets it",
         )
     backend = (env_value(collector.env, BACKEND_ENV) or "").upper()
@@ -124,7 +126,8 @@ def _reserved_container_problems(scope: SpecScope) -> Iterator[Problem]:
             yield scope.problem(
                 "V-S44",
                 (*path, "template", "spec", "containers", index),
-                f"{owner} pod template must not define a container with name '{COLLECTOR_CONTAINER}'",
+                f"{owner} pod template must not define a container with name '{COLLECTOR_CONTAINER}' when history"
+                " server collector options are enabled",
                 "rename the container: the operator adds the collector under that name",
             )
 

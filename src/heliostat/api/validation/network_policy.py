@@ -49,7 +49,8 @@ def _direction_problems(
         yield scope.problem(
             "V-S49",
             (*_POLICY, *tail, field),
-            f'networkPolicy.{side}.{field} cannot be set when mode is "{policy.mode}"',
+            f'networkPolicy.{side}.{field} cannot be set when mode is "{policy.mode}"'
+            f" ({field.removesuffix('Rules')} is not restricted)",
             f"remove {field}, or set {scope.where(*_POLICY, 'mode')}: DenyAll",
         )
 
@@ -61,8 +62,8 @@ def _group_name_problems(scope: SpecScope) -> Iterator[Problem]:
             yield scope.problem(
                 "V-S50",
                 group_path(index, "groupName"),
-                f'worker group name "{group.group_name}" must be a valid DNS1123 label when networkPolicy is enabled:'
-                f" {', '.join(found)}",
+                f'worker group name "{group.group_name}" must be a valid DNS1123 label when networkPolicy is enabled'
+                f" (it is embedded in the NetworkPolicy name): [{' '.join(found)}]",
                 "use lower case letters, digits and '-' in the group name",
             )
 
@@ -72,6 +73,7 @@ def _entry_problems(
 ) -> Iterator[Problem]:
     known = [group.group_name for group in scope.groups]
     side = f'workerGroups["{entry.group_name}"]'
+    yield from _direction_problems(scope, policy, entry, side, ("workerGroups", index))
     if entry.group_name not in known:
         yield scope.problem(
             "V-S51",
@@ -79,4 +81,3 @@ def _entry_problems(
             f"networkPolicy.{side} does not match any group name in workerGroupSpecs",
             f"name one of the worker groups: {', '.join(known)}" if known else "remove the entry: there is no group",
         )
-    yield from _direction_problems(scope, policy, entry, side, ("workerGroups", index))

@@ -4,6 +4,7 @@ With TLS on, the operator owns four variables and one mount in every Ray contain
 """
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 from heliostat.api.cluster_features import is_tls_enabled
@@ -61,11 +62,13 @@ def _managed_parts_problems(scope: SpecScope) -> Iterator[Problem]:
 
 
 def _env_problems(scope: SpecScope, env: Any, path: Path, place: str) -> Iterator[Problem]:
-    for index, variable in find_named(env, *TLS_ENV):
+    whose = "for the autoscaler " if path[0] == "autoscalerOptions" else ""
+    for index, variable in chain.from_iterable(find_named(env, name) for name in TLS_ENV):
         yield scope.problem(
             "V-S53",
             (*path, index),
-            f"cannot set {variable['name']} environment variable in {place} when tlsOptions is set",
+            f"cannot set {variable['name']} environment variable in {place} when tlsOptions is set"
+            f" - the operator manages TLS configuration {whose}automatically",
             "remove the variable: the operator sets it",
         )
 
@@ -81,6 +84,7 @@ def _mount_problems(scope: SpecScope, mounts: Any, path: Path, place: str) -> It
         yield scope.problem(
             "V-S54",
             (*path, index),
-            f"cannot use volume mount {what} in {place} when tlsOptions is set",
+            f"cannot use volume mount {what} in {place} when tlsOptions is set"
+            " - the operator manages TLS configuration automatically",
             "rename the mount and mount it elsewhere: the operator mounts the certificates there",
         )

@@ -4,13 +4,15 @@ from heliostat.kube.plan import Event, Ref, Report
 from heliostat.plan.own_conditions import SPEC_NOT_APPLIED
 from heliostat.plan.reports import COLON, NORMAL, WARNING, place_of_ref
 
+COMMA = ", "  # KubeRay: before the error of a Service, and only there
 
-def _report(verb: str, reason: str, done: str, failed: str) -> Report:
+
+def _report(verb: str, reason: str, done: str, failed: str, separator: str = COLON) -> Report:
     """``verb`` is Create, Update or Delete; ``reason`` the object in the event's reason."""
     return Report(
         success=Event(NORMAL, f"{verb}d{reason}", verb, done),
         failure=Event(WARNING, f"FailedTo{verb}{reason}", verb, failed),
-        separator=COLON,
+        separator=separator,
     )
 
 
@@ -25,8 +27,9 @@ def report_cluster_delete(ref: Ref) -> Report:
 
 
 def report_workers_suspended(ref: Ref) -> Report:
-    what = f"the `suspend` field to true for all worker groups in cluster {place_of_ref(ref)}"
-    return _report("Update", "RayCluster", f"Set {what}", f"Failed to set {what}")
+    place = place_of_ref(ref)
+    done = f"Set the `suspend` field to true for all worker groups in cluster {place}"
+    return _report("Update", "RayCluster", done, f"Failed to suspend worker groups in cluster {place}")
 
 
 def report_submitter_create(ref: Ref) -> Report:
@@ -43,12 +46,12 @@ def report_submitter_delete(ref: Ref) -> Report:
 
 def report_service_create(ref: Ref) -> Report:
     place = place_of_ref(ref)
-    return _report("Create", "Service", f"Created the service {place}", f"Failed to create the service {place}")
+    return _report("Create", "Service", f"Created the service {place}", f"Failed to create the service {place}", COMMA)
 
 
 def report_service_update(ref: Ref) -> Report:
     place = place_of_ref(ref)
-    return _report("Update", "Service", f"Updated the service {place}", f"Failed to update the service {place}")
+    return _report("Update", "Service", f"Updated the service {place}", f"Failed to update the service {place}", COMMA)
 
 
 def cluster_not_found(place: str) -> Event:
@@ -57,11 +60,10 @@ def cluster_not_found(place: str) -> Event:
 
 
 def report_scheduler_cleanup(place: str) -> Report:
+    what = f"batch scheduler resources for RayJob {place}"
     return Report(
-        success=Event(NORMAL, "BatchSchedulerCleanedUp", "Cleanup", f"Cleaned up the gang of RayJob {place}"),
-        failure=Event(
-            WARNING, "FailedToCleanupBatchScheduler", "Cleanup", f"Failed to clean up the gang of RayJob {place}"
-        ),
+        success=Event(NORMAL, "BatchSchedulerCleanedUp", "Cleanup", f"Cleaned up {what}"),
+        failure=Event(WARNING, "FailedToCleanupBatchScheduler", "Cleanup", f"Failed to cleanup {what}"),
         separator=COLON,
     )
 
