@@ -33,6 +33,7 @@ WORKLOAD = "Workload.scheduling.k8s.io"
 WORKLOAD_GROUP = "PodGroup.scheduling.k8s.io"
 GATEWAY = "Gateway.gateway.networking.k8s.io"
 HTTP_ROUTE = "HTTPRoute.gateway.networking.k8s.io"
+GATEWAY_CLASS = "GatewayClass.gateway.networking.k8s.io"  # of the whole cluster
 
 KINDS: tuple[KindName, ...] = (
     SERVICE_ACCOUNT, SECRET, SERVICE, CLAIM, JOB, ROLE, ROLE_BINDING, INGRESS, NETWORK_POLICY, ROUTE, ISSUER,
@@ -61,6 +62,10 @@ class Objects(Protocol):
 
     def find(self, kind: KindName, name: str) -> Found: ...
 
+    def find_if_read(self, kind: KindName, name: str) -> JsonObject | None:
+        """None also where the kind cannot be read: for what may be there, and whose absence decides nothing."""
+        ...
+
 
 class ListedObjects(Struct, frozen=True):
     """A complete list, by kind; a kind that it does not have was not read."""
@@ -83,3 +88,7 @@ class ListedObjects(Struct, frozen=True):
         if isinstance(listed, Unknown):
             return listed
         return next((tree for tree in listed if tree["metadata"].get("name") == name), None)
+
+    def find_if_read(self, kind: KindName, name: str) -> JsonObject | None:
+        found = self.find(kind, name)
+        return None if isinstance(found, Unknown) else found

@@ -168,6 +168,7 @@ _GATEWAYS, _INCREMENTAL = "gateway.networking.k8s.io/v1", with_gate(INCREMENTAL_
 SPLITTING: tuple[Watched, ...] = (
     Watched(resource=ResourceType(_GATEWAYS, "Gateway", "gateways"), when=_INCREMENTAL),
     Watched(resource=ResourceType(_GATEWAYS, "HTTPRoute", "httproutes"), when=_INCREMENTAL),
+    Watched(resource=ResourceType(_GATEWAYS, "GatewayClass", "gatewayclasses", is_namespaced=False), when=_INCREMENTAL),
 )
 
 RESOURCES: dict[KindName, ResourceType] = {RAY_CLUSTER_NAME: RAY_CLUSTER, RAY_JOB_NAME: RAY_JOB} | {

@@ -115,6 +115,10 @@ RIGHTS: tuple[Right, ...] = (
         "gateway.networking.k8s.io", "httproutes", (*_READ_AND_MAKE, "patch", "delete"),
         "splits those requests between two clusters",
     ),
+    Right(
+        "gateway.networking.k8s.io", "gatewayclasses", ("list", "watch"),
+        "a Gateway that works is not given a class that nobody carries out",
+    ),
     Right("", "events", ("create", "patch"), "tells what was done, and why not"),
     Right("coordination.k8s.io", "leases", ("get", "create", "update"), "one of several leads", Need.ELECTION, True),
     Right(

@@ -41,4 +41,6 @@ def cache_dispensable(caches: Caches, kind: CachedKind[T], namespaces: Iterable[
 
 
 def _narrowed(kind: CachedKind[T], namespaces: Iterable[str]) -> Iterator[CachedKind[T]]:
-    return (replace(kind, namespace=namespace) for namespace in tuple(namespaces) or ("",))
+    """What is of the whole cluster is not in any namespace."""
+    wanted = tuple(namespaces) if kind.resource.is_namespaced else ()
+    return (replace(kind, namespace=namespace) for namespace in wanted or ("",))

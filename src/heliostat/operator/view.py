@@ -102,13 +102,21 @@ class CachedObjects:
         cache = self._cache(kind)
         if isinstance(cache, Unknown):
             return cache
-        key = Key(self._cluster.namespace, name)
+        key = Key(self._cluster.namespace if RESOURCES[kind].is_namespaced else "", name)
         item = cache.get(key)
         tree = build_tree(kind, item) if item is not None else None
         if tree is None or not is_controlled_by(tree, self._uid):
             self._interests.note(self._cluster, kind, key)
         self._found[kind, name] = tree
         return tree
+
+    def find_if_read(self, kind: KindName, name: str) -> JsonObject | None:
+        """Nobody looks again because it is not known."""
+        scoped = self._caches.get(kind)
+        cache = scoped.in_namespace(self._cluster.namespace) if scoped is not None else None
+        is_known = cache is not None and not cache.refused and cache.synced.is_set()
+        found = self.find(kind, name) if is_known else None
+        return None if isinstance(found, Unknown) else found
 
     def _cache(self, kind: KindName) -> Cache[Any] | Unknown:
         scoped = self._caches.get(kind)

@@ -1,40 +1,18 @@
-"""RayJobs with the running operator, simulated nodes and a scripted Ray, in virtual time: what stories are told with.
+"""RayJobs with the running operator, simulated nodes and a scripted Ray: what stories are told with."""
 
-All stories of a process share one world; each has a namespace of its own, which is gone afterwards.
-"""
-
-from collections.abc import Awaitable, Callable
 from typing import Any
 
-from msgspec import Struct
-
-from conformance.operator.administrator import Administrator
-from conformance.operator.running import RunningWorld
-from conformance.operator.worlds import Operated
+from conformance.operator.stories import Stage, Tree
 from heliostat.kube.resource_types import ResourceType
 from heliostat.operator.kinds import RAY_CLUSTER, RAY_JOB
-from heliostat.testing.scripted_ray import RayScript, ScriptedRay
 from plan.rayjob.job_worlds import cluster_spec
 
 JOB = ResourceType("batch/v1", "Job", "jobs")
-Tree = dict[str, Any]
+
+__all__ = ["JOB", "Scene", "Tree"]
 
 
-class Scene(Struct, frozen=True):
-    operated: Operated
-    ray: ScriptedRay
-    namespace: str
-
-    @property
-    def admin(self) -> Administrator:
-        return self.operated.admin
-
-    async def rest(self) -> None:
-        await self.operated.rest()
-
-    async def until(self, test: Callable[[], Awaitable[bool]]) -> None:
-        await self.operated.world.until(test)
-
+class Scene(Stage, frozen=True):
     async def create(self, name: str, **spec: Any) -> Tree:
         """A sound RayJob in HTTPMode, but for what is said; None leaves a field out."""
         wanted = {"entrypoint": "python ok.py", "submissionMode": "HTTPMode", "rayClusterSpec": cluster_spec(), **spec}
@@ -70,15 +48,6 @@ class Scene(Struct, frozen=True):
     async def end_of(self, name: str) -> Tree:
         return await self.wait_for_phase(name, "Complete", "Failed")
 
-    async def names(self, kind: ResourceType) -> list[str]:
-        return sorted(item["metadata"]["name"] for item in await self.admin.items(kind, self.namespace))
-
-    async def until_gone(self, kind: ResourceType) -> None:
-        async def is_gone() -> bool:
-            return not await self.names(kind)
-
-        await self.until(is_gone)
-
     async def cluster(self, name: str) -> Tree:
         found: Tree = await self.admin.get(RAY_CLUSTER, self.namespace, (await self.status(name))["rayClusterName"])
         return found
@@ -93,21 +62,3 @@ class Scene(Struct, frozen=True):
         ended = {"completionTime": time} if type_ == "Complete" else {}
         status = {"active": 0, "ready": 0, "startTime": time, **ended, "conditions": conditions}
         await self.admin.merge(JOB, self.namespace, name, {"status": status}, "status")
-
-
-def tell(running: RunningWorld, namespace: str, script: RayScript, story: Callable[[Scene], Awaitable[None]]) -> None:
-    running.run(_tell(running.operated, namespace, script, story))
-    assert running.operated.world.problems == []
-
-
-async def _tell(
-    operated: Operated, namespace: str, script: RayScript, story: Callable[[Scene], Awaitable[None]]
-) -> None:
-    ray = operated.world.ray
-    assert ray is not None
-    ray.script = script
-    ray.accepted.clear()
-    await operated.world.make_namespace(namespace)
-    await story(Scene(operated, ray, namespace))
-    await operated.world.remove_namespace(namespace)
-    operated.log.forget(namespace)

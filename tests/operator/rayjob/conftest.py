@@ -6,12 +6,13 @@ from collections.abc import Awaitable, Callable, Iterator
 
 import pytest
 
-from conformance.operator import job_stories
+from conformance.operator import stories
+from conformance.operator.job_stories import Scene
 from conformance.operator.running import RunningWorld
 from heliostat.api.settings import Settings
 from heliostat.testing.scripted_ray import RayScript
 
-Tell = Callable[[RayScript, Callable[[job_stories.Scene], Awaitable[None]]], None]
+Tell = Callable[[RayScript, Callable[[Scene], Awaitable[None]]], None]
 
 
 @pytest.fixture(scope="session")
@@ -26,4 +27,4 @@ def tell(running: RunningWorld, request: pytest.FixtureRequest) -> Tell:
     """In a namespace named after the test, with a Ray of its own script."""
     name = request.node.name
     namespace = f"{re.sub(r'[^a-z0-9]+', '-', name.lower())[:50].strip('-')}-{zlib.crc32(name.encode()):x}"
-    return lambda script, story: job_stories.tell(running, namespace, script, story)
+    return lambda script, story: stories.tell(running, Scene, namespace, script, story)

@@ -287,6 +287,26 @@ def test_without_the_gate_no_gateway_is_made_and_upgrades_are_off() -> None:
     assert "UpgradeOff" in live(world.edit(rayClusterConfig=NEW_IMAGE), 3).waits
 
 
+def test_the_route_of_a_service_that_no_longer_moves_in_steps_follows_its_clusters() -> None:
+    """Differs from KubeRay: rayservice-former-route."""
+    world = served()
+    strategy = world.observe().tree["spec"]["upgradeStrategy"]
+    whole = live(world.edit(upgradeStrategy={"type": "NewCluster", "clusterUpgradeOptions": None}), 4)
+    assert (whole.weights, whole.routed) == ({NAME: 100}, world.active)
+    moved = live(whole.edit(rayClusterConfig=NEW_IMAGE), 12)
+    assert moved.active != world.active
+    assert (moved.weights, moved.routed) == ({NAME: 100}, moved.active)
+    assert live(moved.edit(upgradeStrategy=strategy), 6).weights == {moved.active: 100}
+
+
+def test_the_route_keeps_its_split_while_two_clusters_share_the_requests() -> None:
+    world = upgraded_to((50, 25, 100, 75))
+    whole = act(world.edit(upgradeStrategy={"type": "NewCluster", "clusterUpgradeOptions": None}))
+    assert whole.weights == {world.active: 75, world.pending: 25}
+    done = live(whole, 12)
+    assert (done.active, done.weights) == (world.pending, {NAME: 100})
+
+
 def test_a_surge_of_nothing_is_told() -> None:
     world = live(served(surge=0, step=0).edit(rayClusterConfig=NEW_IMAGE), 12)
     assert world.shares == (0, 0, 100, 100)

@@ -11,6 +11,7 @@ from heliostat.api.raycluster import RayCluster, RayClusterSpec
 from heliostat.api.raycronjob import RayCronJob
 from heliostat.api.rayjob import RayJob
 from heliostat.api.rayservice import RayService
+from heliostat.api.serve_config import ServeConfigError, read_config
 from heliostat.api.validation.job_advice import job_advice
 from heliostat.kube.paths import Path, format_path
 from heliostat.kube.problems import Problem
@@ -21,6 +22,8 @@ def advice(subject: RayCluster | RayJob | RayService | RayCronJob) -> Iterator[P
         yield from job_advice(subject.spec, ("spec",))
     if isinstance(subject, RayCronJob):
         yield from job_advice(subject.spec.job_template, ("spec", "jobTemplate"))
+    if isinstance(subject, RayService):
+        yield from _serve_config_warnings(subject.spec.serve_config_v2 or "")
     spec, at = _cluster_spec_of(subject)
     if spec is None:
         return
@@ -37,6 +40,20 @@ def _cluster_spec_of(subject: RayCluster | RayJob | RayService | RayCronJob) -> 
     if isinstance(subject, RayJob):
         return subject.spec.ray_cluster_spec, ("spec", "rayClusterSpec")
     return subject.spec.job_template.ray_cluster_spec, ("spec", "jobTemplate", "rayClusterSpec")
+
+
+def _serve_config_warnings(text: str) -> Iterator[Problem]:
+    """KubeRay: rayservice.md §11, it is not validated; Ray refuses it, or nothing comes of it."""
+    try:
+        read_config(text)
+    except ServeConfigError as error:
+        yield Problem(
+            path=("spec", "serveConfigV2"),
+            problem=f"the text{error}; nothing of it is given to Serve",
+            fix="write a YAML map with a list of applications, each with a name and a route_prefix of its own",
+            rule="rayservice-config-checked",
+            severity="warning",
+        )
 
 
 def _repeated_group_warnings(spec: RayClusterSpec, at: Path) -> Iterator[Problem]:

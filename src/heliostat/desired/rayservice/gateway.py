@@ -16,6 +16,7 @@ from heliostat.desired.rayservice.names import (
     gateway_name,
     owner_reference,
     route_name,
+    service_serve_service_name,
 )
 from heliostat.desired.rayservice.services import NO_SERVE_PORT, list_serving_ports
 from heliostat.desired.slots import Impossible
@@ -42,11 +43,21 @@ def build_gateway(service: RayService) -> JsonObject:
 
 def build_route(service: RayService, weights: Sequence[tuple[str, int]]) -> JsonObject:
     """``weights`` are clusters and their shares of all requests, in percent."""
-    namespace, head = service.metadata.namespace, service.spec.ray_cluster_config.head_group_spec
+    head = service.spec.ray_cluster_config.head_group_spec
     port = container_port(ray_container(head.template), "serve", SERVE_PORT)
+    return _build_route(service, [(cluster_serve_service_name(cluster), port, weight) for cluster, weight in weights])
+
+
+def build_whole_route(service: RayService, port: int) -> JsonObject:
+    """To whichever cluster the serve Service, with this port, leads."""
+    return _build_route(service, [(service_serve_service_name(service), port, 100)])
+
+
+def _build_route(service: RayService, services: Sequence[tuple[str, int, int]]) -> JsonObject:
+    """``services`` are names, ports and weights."""
+    namespace = service.metadata.namespace
     back_ends = [
-        {"name": cluster_serve_service_name(cluster), "namespace": namespace, "port": port, "weight": weight}
-        for cluster, weight in weights
+        {"name": name, "namespace": namespace, "port": port, "weight": weight} for name, port, weight in services
     ]
     rule = {"matches": [{"path": {"type": "PathPrefix", "value": "/"}}], "backendRefs": back_ends}
     parents = [{"name": gateway_name(service.metadata.name), "namespace": namespace}]

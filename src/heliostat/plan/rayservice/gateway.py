@@ -5,23 +5,30 @@ left alone; what decides about requests is put right. A Gateway counts once some
 """
 
 from collections.abc import Sequence
-from typing import Any
+
+from msgspec.structs import replace
 
 from heliostat.api.markers import JsonObject
-from heliostat.desired.rayservice.gateway import build_cluster_serve_service, build_gateway, build_route
+from heliostat.desired.rayservice.gateway import (
+    build_cluster_serve_service,
+    build_gateway,
+    build_route,
+    build_whole_route,
+)
 from heliostat.desired.rayservice.names import cluster_serve_service_name, gateway_name, route_name
 from heliostat.desired.slots import Impossible
 from heliostat.kube.conditions import get_condition, is_condition_true
 from heliostat.kube.facts import Unknown
-from heliostat.kube.lookups import GATEWAY, HTTP_ROUTE, SERVICE, Found, KindName
+from heliostat.kube.lookups import GATEWAY, GATEWAY_CLASS, HTTP_ROUTE, SERVICE, Found, KindName
 from heliostat.kube.owners import is_controlled_by
 from heliostat.kube.plan import Create, Patch, ref_of
 from heliostat.plan.because import Hold as CommonHold
-from heliostat.plan.draft import NOTHING, Part, wait_beside, wait_for
+from heliostat.plan.draft import NOTHING, Part, join, wait_beside, wait_for
 from heliostat.plan.ensure import name_taken, wait_for_knowledge
+from heliostat.plan.rayservice.gateway_drift import find_drift, weight_of
 from heliostat.plan.rayservice.observed import ObservedService
 from heliostat.plan.rayservice.reasons import Because, Hold
-from heliostat.plan.rayservice.reports import report_gateway, report_route
+from heliostat.plan.rayservice.reports import class_not_found, report_gateway, report_route
 
 _CLASS_FIELD = "spec.upgradeStrategy.clusterUpgradeOptions.gatewayClassName"
 
@@ -44,7 +51,7 @@ def read_weights(route: JsonObject, clusters: Sequence[str]) -> dict[str, int]:
 
 def _read_back_ends(route: JsonObject) -> dict[str, int]:
     return {
-        str(back_end.get("name")): _weight(back_end)
+        str(back_end.get("name")): weight_of(back_end)
         for rule in route["spec"].get("rules") or ()
         for back_end in rule.get("backendRefs") or ()
     }
@@ -86,10 +93,42 @@ def _taken_by(route: Found, gateway: str) -> list[list[JsonObject]]:
 
 def plan_gateway(observed: ObservedService) -> Part:
     wanted = build_gateway(observed.service)
+    bad_class = _refuse_class(observed, wanted)
+    if bad_class.waits:
+        kept = {**wanted["spec"], "gatewayClassName": _class_of(find_gateway(observed))}
+        return join((_ensure(observed, GATEWAY, {**wanted, "spec": kept}), bad_class))
     part = _ensure(observed, GATEWAY, wanted)
     if part.waits or part.actions or is_gateway_ready(find_gateway(observed)):
         return part
     return wait_beside(Hold.GATEWAY, _tell_gateway(observed, wanted), "it is accepted and programmed")
+
+
+def _refuse_class(observed: ObservedService, wanted: JsonObject) -> Part:
+    """A Gateway that is there is not given a class that nobody carries out: all requests go through it.
+
+    Where classes cannot be read, the spec is believed. Differs from KubeRay: rayservice-gateway-class.
+    """
+    gateway, name = find_gateway(observed), wanted["spec"]["gatewayClassName"]
+    if not isinstance(gateway, dict) or not observed.owns(gateway) or _class_of(gateway) == name:
+        return NOTHING
+    found = observed.find(GATEWAY_CLASS, name)
+    if isinstance(found, Unknown) or (found is not None and _is_carried_out(found)):
+        return NOTHING
+    trouble = f"there is no GatewayClass {name}" if found is None else f"GatewayClass {name} is not accepted by anybody"
+    message = f"{_CLASS_FIELD}: {trouble}; the Gateway stays with {_class_of(gateway)}"
+    wait = wait_beside(Hold.NO_GATEWAY_CLASS, message, "there is one, or another one is named")
+    place = f"{observed.service.metadata.namespace}/{gateway['metadata']['name']}"
+    return replace(wait, events=(class_not_found(place, message),))
+
+
+def _is_carried_out(gateway_class: JsonObject) -> bool:
+    """Who does not tell is believed."""
+    conditions = (gateway_class.get("status") or {}).get("conditions")
+    return get_condition(conditions, "Accepted") is None or is_condition_true(conditions, "Accepted")
+
+
+def _class_of(gateway: Found) -> str:
+    return str(gateway["spec"].get("gatewayClassName")) if isinstance(gateway, dict) else ""
 
 
 def _tell_gateway(observed: ObservedService, wanted: JsonObject) -> str:
@@ -113,6 +152,22 @@ def plan_route(observed: ObservedService, weights: Sequence[tuple[str, int]]) ->
     if is_waiting and find_used(find_route(observed)) == {cluster for cluster, _ in there}:
         return NOTHING
     return _ensure(observed, HTTP_ROUTE, build_route(observed.service, there))
+
+
+def plan_former_route(observed: ObservedService) -> Part:
+    """Of a service that no longer moves in steps: its route leads to the serve Service, which follows the clusters.
+
+    Else it would lead to a Service that goes with the cluster it was of. Differs from KubeRay: rayservice-former-route.
+    """
+    route = observed.find_if_read(HTTP_ROUTE, route_name(observed.service.metadata.name))
+    service = observed.find_serve_service()
+    if route is None or not observed.owns(route) or not isinstance(service, dict) or not observed.owns(service):
+        return NOTHING
+    ports = {port.get("name"): int(port["port"]) for port in service["spec"].get("ports") or ()}
+    can_take = not isinstance(observed.endpoints, Unknown) and observed.endpoints > 0 and "serve" in ports
+    if observed.pending_name or not can_take:  # two clusters may still share the requests, each with its capacity
+        return NOTHING
+    return _ensure(observed, HTTP_ROUTE, build_whole_route(observed.service, ports["serve"]))
 
 
 def find_used(route: Found) -> set[str]:
@@ -151,54 +206,9 @@ def _ensure(observed: ObservedService, kind: KindName, wanted: JsonObject) -> Pa
     if not observed.owns(found):
         return name_taken(ref, observed.owner_kind)
     metadata = found["metadata"]
-    is_same = is_same_gateway if kind == GATEWAY else is_same_route
-    if metadata.get("deletionTimestamp") or is_same(found["spec"], wanted["spec"]):
+    drift = find_drift(found["spec"], wanted["spec"], kind)
+    if metadata.get("deletionTimestamp") or not drift:
         return NOTHING
     because = Because.GATEWAY_DIFFERS if kind == GATEWAY else Because.WEIGHTS_MOVE
-    changes = {"spec": _complete(found["spec"], wanted["spec"], kind)}
-    patch = Patch(ref, metadata["uid"], metadata["resourceVersion"], changes, because, report("Update", ref))
+    patch = Patch(ref, metadata["uid"], metadata["resourceVersion"], {"spec": drift}, because, report("Update", ref))
     return Part(actions=(patch,))
-
-
-def _complete(found: JsonObject, wanted: JsonObject, kind: KindName) -> JsonObject:
-    """Only what differs is sent: a patch replaces lists as a whole."""
-    keys = ("gatewayClassName", "listeners") if kind == GATEWAY else ("hostnames", "parentRefs", "rules")
-    return {key: wanted.get(key) for key in keys if _differs(key, found.get(key), wanted.get(key))}
-
-
-def _differs(key: str, found: Any, wanted: Any) -> bool:
-    return bool(_MEANING[key](found) != _MEANING[key](wanted))
-
-
-def is_same_gateway(found: JsonObject, wanted: JsonObject) -> bool:
-    return not _complete(found, wanted, GATEWAY)
-
-
-def is_same_route(found: JsonObject, wanted: JsonObject) -> bool:
-    return not _complete(found, wanted, HTTP_ROUTE)
-
-
-def _rules(rules: Any) -> Any:
-    return [
-        (rule.get("matches") or [], rule.get("filters") or [], list(map(_back_end, rule.get("backendRefs") or ())))
-        for rule in rules or ()
-    ]
-
-
-def _back_end(ref: JsonObject) -> Any:
-    return ref.get("name"), ref.get("namespace"), ref.get("port") or 0, _weight(ref)
-
-
-def _weight(ref: JsonObject) -> int:
-    weight = ref.get("weight")
-    return 1 if weight is None else int(weight)
-
-
-# What counts of a field: defaults that a server fills in do not (rayservice.md §6.2).
-_MEANING: dict[str, Any] = {
-    "gatewayClassName": lambda value: value,
-    "listeners": lambda value: [(each.get("name"), each.get("protocol"), each.get("port")) for each in value or ()],
-    "hostnames": lambda value: value or [],
-    "parentRefs": lambda value: [(each.get("name"), each.get("namespace")) for each in value or ()],
-    "rules": _rules,
-}

@@ -11,7 +11,14 @@ from heliostat.desired.rayservice.names import choose_cluster_name
 from heliostat.plan.draft import Draft
 from heliostat.plan.rayservice import status as statuses
 from heliostat.plan.rayservice.clusters import ClusterChoice, ClusterInputs
-from heliostat.plan.rayservice.gateway import find_route, plan_cluster_service, plan_gateway, plan_route, read_weights
+from heliostat.plan.rayservice.gateway import (
+    find_route,
+    find_used,
+    plan_cluster_service,
+    plan_gateway,
+    plan_route,
+    read_weights,
+)
 from heliostat.plan.rayservice.observed import ACTIVE, PENDING, Look, ObservedService
 from heliostat.plan.rayservice.reports import ROLLBACK_IMPOSSIBLE
 from heliostat.plan.rayservice.routing import follow_services
@@ -61,7 +68,8 @@ def _plan_settled(draft: Draft, look: Look, choice: ClusterChoice) -> statuses.S
     active = observed.find_active()
     if not isinstance(active, dict):
         return _name_next(observed, slot.shown(), 0 if slot.name else ALL)
-    draft.add("route", plan_route(observed, ((slot.name, ALL),)))
+    if find_used(find_route(observed)) <= {slot.name} or observed.endpoints:  # where it leads now, somebody answers
+        draft.add("route", plan_route(observed, ((slot.name, ALL),)))
     follow_services(draft, observed, slot.name, look.settings)
     route = find_route(observed)
     if isinstance(route, dict) and read_weights(route, (slot.name,)) == {slot.name: ALL}:

@@ -22,6 +22,7 @@ from heliostat.desired.rayservice.names import (
 from heliostat.kube.facts import Fact, Unknown
 from heliostat.kube.lookups import (
     ENDPOINT_SLICE,
+    GATEWAY_CLASS,
     KINDS,
     SERVICE,
     Found,
@@ -88,6 +89,9 @@ class ObservedService(Struct, frozen=True, kw_only=True):
 
     def find(self, kind: KindName, name: str) -> Found:
         return self.objects.find(kind, name)
+
+    def find_if_read(self, kind: KindName, name: str) -> JsonObject | None:
+        return self.objects.find_if_read(kind, name)
 
     def list_owned(self, kind: KindName) -> tuple[JsonObject, ...] | Unknown:
         return self.objects.list_owned(kind, self.service.metadata.uid)
@@ -164,8 +168,8 @@ def observe_service(
         kind = kind_name(each["apiVersion"], each["kind"])
         if kind == "Pod":
             pods.setdefault(label_of(each, labels.CLUSTER), []).append(see_pod(each))
-        elif kind in kinds:
-            kinds[kind].append(each)
+        elif kind in kinds or kind == GATEWAY_CLASS:  # a list that has none is not of them: a Gateway has a class
+            kinds.setdefault(kind, []).append(each)
     listed = ListedObjects({kind: tuple(found) for kind, found in kinds.items()})
     observed = ObservedService(
         service=service,

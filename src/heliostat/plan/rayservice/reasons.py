@@ -81,6 +81,15 @@ class Hold(WhyWaiting):
             " Kubernetes has: kubectl get gatewayclass",
         ),
     )
+    NO_GATEWAY_CLASS = (
+        "NoGatewayClass",
+        Waiting(
+            meaning="the spec names a GatewayClass that nobody carries out, so the Gateway keeps the one that it has",
+            fix="set spec.upgradeStrategy.clusterUpgradeOptions.gatewayClassName to a GatewayClass that this"
+            " Kubernetes has: kubectl get gatewayclass",
+            mended_by=PEOPLE,
+        ),
+    )
     ROUTE = "RouteNotReady", Waiting(meaning="who serves the Gateway has not taken up the HTTPRoute as it is now")
     STEP = "UpgradeStep", Waiting(meaning="an incremental upgrade waits for its next step")
     NEVER_MOVES = (

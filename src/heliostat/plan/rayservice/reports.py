@@ -50,6 +50,10 @@ def report_gateway(verb: str, ref: Ref) -> Report:
     return _report_routing(verb, "Gateway", place_of_ref(ref))
 
 
+def class_not_found(place: str, why: str) -> Event:
+    return Event(WARNING, "FailedToUpdateGateway", "Update", f"Failed to update the Gateway {place}: {why}")
+
+
 def report_route(verb: str, ref: Ref) -> Report:
     return _report_routing(verb, "HTTPRoute", place_of_ref(ref))
 

@@ -11,12 +11,14 @@ from heliostat.api.cluster_features import is_managed_here
 from heliostat.api.markers import JsonObject
 from heliostat.api.validation.service import UPGRADE_DEADLINE_ANNOTATION
 from heliostat.api.validation.verdict import event_of
+from heliostat.desired.rayservice.serve_config import read_serve_config
+from heliostat.desired.slots import Impossible
 from heliostat.kube.conditions import FALSE
 from heliostat.kube.facts import Unknown
 from heliostat.kube.plan import Plan, Wait
 from heliostat.kube.problems import Problem
 from heliostat.plan.because import Hold as CommonHold
-from heliostat.plan.draft import Draft, Part, wait_beside
+from heliostat.plan.draft import NOTHING, Draft, Part, wait_beside
 from heliostat.plan.ensure import wait_for_knowledge
 from heliostat.plan.rayservice import deletion, overdue, suspend
 from heliostat.plan.rayservice import status as statuses
@@ -96,6 +98,7 @@ def _plan_living(draft: Draft, look: Look, stored: ObservedService) -> Plan:
     inputs = _judge_time(draft, look, inputs)
     draft.add("clusters", plan_clusters(observed, look.settings, is_back=inputs.is_back or inputs.is_given_up))
     choice = decide_clusters(inputs)
+    draft.add("config", _check_config(observed))
     if choice is ClusterChoice.OFF:
         draft.add("upgrade", wait_beside(Hold.UPGRADE_OFF, "spec.rayClusterConfig", "upgrades are turned on"))
     _plan_labels(draft, observed)
@@ -127,6 +130,14 @@ def _judge_time(draft: Draft, look: Look, inputs: ClusterInputs) -> ClusterInput
     if given_up.is_given_up:
         draft.add("given-up", wait_beside(Hold.GIVEN_UP, "the last upgrade took too long", "the spec changes"))
     return given_up
+
+
+def _check_config(observed: ObservedService) -> Part:
+    """What is wrong with it is told whether or not there is a Serve that it would be sent to."""
+    config = read_serve_config(observed.service)
+    if isinstance(config, Impossible):
+        return wait_beside(Hold.CONFIG_IMPOSSIBLE, config.message, "it is corrected")
+    return NOTHING
 
 
 def _plan_labels(draft: Draft, observed: ObservedService) -> None:

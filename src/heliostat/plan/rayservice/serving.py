@@ -122,9 +122,8 @@ def _compare(look: Look, question: AskServe, answer: Fact[ServeInfo], order: Ord
     observed, told, shown = look.observed, answer.value, describe_applications(answer.value)
     config, place = _choose_config(observed, told, order), f"{observed.service.metadata.namespace}/{question.cluster}"
     if isinstance(config, Impossible):
-        wait = wait_beside(Hold.CONFIG_IMPOSSIBLE, config.message, "it is corrected")
-        told_why = (applications_impossible(place, config.message),)
-        return ServeSight(Health.DEPLOYING, Part(waits=wait.waits, events=told_why), shown)
+        told_why = (applications_impossible(place, config.message),)  # what is waited for is told beside Serve
+        return ServeSight(Health.DEPLOYING, Part(events=told_why), shown)
     if config is not None and not is_current(told, config):
         held = _hold_back(look.remembered.sent.get(question.cluster), told, config, look.now)
         if held is None:

@@ -10,6 +10,7 @@ from heliostat.desired.rayservice.names import choose_cluster_name
 from heliostat.plan.draft import Draft
 from heliostat.plan.rayservice import status as statuses
 from heliostat.plan.rayservice.clusters import ClusterChoice, ClusterInputs
+from heliostat.plan.rayservice.gateway import plan_former_route
 from heliostat.plan.rayservice.observed import ACTIVE, PENDING, Look, ObservedService
 from heliostat.plan.rayservice.routing import choose_target, plan_services
 from heliostat.plan.rayservice.serving import Order, ServeSight, plan_serve
@@ -25,6 +26,7 @@ def plan_whole(draft: Draft, look: Look, inputs: ClusterInputs, choice: ClusterC
     target, wait = choose_target(observed, is_pending_ready=is_pending_ready)
     draft.add("endpoints", wait)
     plan_services(draft, observed, target, look.settings)
+    draft.add("route", plan_former_route(observed))
     if target and target == observed.pending_name and not inputs.is_pending_routed:
         serve = replace(serve, applications=None)  # with the next status it is the active one, and shown as such
     return _show(look, serve, inputs, choice)
