@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import random
 import traceback
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 
 from msgspec.structs import replace
@@ -50,7 +50,12 @@ SLOW_START = 10.0  # seconds
 
 @asynccontextmanager
 async def own_world(
-    authorize: Authorize = allow, nodes: int = NODES, *, has_ray: bool = True, is_slow: bool = False
+    authorize: Authorize = allow,
+    nodes: int = NODES,
+    *,
+    capacity: Mapping[str, str] = CAPACITY,
+    has_ray: bool = True,
+    is_slow: bool = False,
 ) -> AsyncIterator[World]:
     """Without Ray its dashboards answer nobody; with slow nodes Pods take their time to start."""
     chance = random.Random(SEED)  # noqa: S311 - the same world every time
@@ -74,13 +79,13 @@ async def own_world(
         )
         await world.install_kinds()
         stages = tuple(_slowed(stage) if is_slow else stage for stage in STAGES)
-        async with _controllers(core, world, clocks, build_simulation(nodes, stages)):
+        async with _controllers(core, world, clocks, build_simulation(nodes, stages, capacity)):
             yield world
     assert not problems, problems
 
 
-def build_simulation(nodes: int, stages: tuple[Stage, ...]) -> Simulation:
-    return Simulation(build_machines(nodes, CAPACITY), stages, heartbeat_seconds=HEARTBEAT)
+def build_simulation(nodes: int, stages: tuple[Stage, ...], capacity: Mapping[str, str] = CAPACITY) -> Simulation:
+    return Simulation(build_machines(nodes, capacity), stages, heartbeat_seconds=HEARTBEAT)
 
 
 def _slowed(stage: Stage) -> Stage:
