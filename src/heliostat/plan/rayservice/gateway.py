@@ -106,13 +106,14 @@ def plan_gateway(observed: ObservedService) -> Part:
 def _refuse_class(observed: ObservedService, wanted: JsonObject) -> Part:
     """A Gateway that is there is not given a class that nobody carries out: all requests go through it.
 
-    Where classes cannot be read, the spec is believed. Differs from KubeRay: rayservice-gateway-class.
+    Where classes cannot be read, or the class that it has is not there either, they tell nothing, and the spec is
+    believed. Differs from KubeRay: rayservice-gateway-class.
     """
     gateway, name = find_gateway(observed), wanted["spec"]["gatewayClassName"]
     if not isinstance(gateway, dict) or not observed.owns(gateway) or _class_of(gateway) == name:
         return NOTHING
-    found = observed.find(GATEWAY_CLASS, name)
-    if isinstance(found, Unknown) or (found is not None and _is_carried_out(found)):
+    former, found = (observed.find(GATEWAY_CLASS, each) for each in (_class_of(gateway), name))
+    if not isinstance(former, dict) or isinstance(found, Unknown) or (found is not None and _is_carried_out(found)):
         return NOTHING
     trouble = f"there is no GatewayClass {name}" if found is None else f"GatewayClass {name} is not accepted by anybody"
     message = f"{_CLASS_FIELD}: {trouble}; the Gateway stays with {_class_of(gateway)}"
