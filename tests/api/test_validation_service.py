@@ -179,6 +179,15 @@ def test_the_event_of_a_refused_service() -> None:
     assert event_of(problem, "ns", "a.b").note.startswith("ns/a.b: The RayService metadata is invalid: RayService name")
 
 
+@pytest.mark.parametrize("text", ["applications: [", "nonsense", "applications: {}", "applications: [{}, {}]"])
+def test_a_configuration_that_serve_cannot_be_given_is_accepted_and_warned_of(text: str) -> None:
+    subject = service({"serveConfigV2": text})
+    assert list(service_problems(subject, Settings())) == []
+    (warning,) = advice(subject)
+    assert brief([warning]) == [("rayservice-config-checked", "spec.serveConfigV2")]
+    assert (warning.severity, "route_prefix of its own" in warning.fix) == ("warning", True)
+
+
 def test_an_upgrade_strategy_inside_is_advised_against() -> None:
     (warning,) = advice(service(inside({"upgradeStrategy": {"type": "Recreate"}})))
     assert brief([warning]) == [("V-U2", "spec.rayClusterConfig.upgradeStrategy.type")]

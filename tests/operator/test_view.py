@@ -10,6 +10,7 @@ from heliostat.kube.facts import Unknown
 from heliostat.kube.lookups import (
     CERTIFICATE,
     CLAIM,
+    GATEWAY_CLASS,
     INGRESS,
     ISSUER,
     JOB,
@@ -22,7 +23,7 @@ from heliostat.kube.lookups import (
     WORKLOAD_GROUP,
 )
 from heliostat.kube.objects import Key, Metadata, Object, OwnerReference
-from heliostat.operator.kinds import HEARD_WHEN_GONE, WholeObject, kinds_around
+from heliostat.operator.kinds import HEARD_WHEN_GONE, WholeObject, kinds_around, kinds_around_services
 from heliostat.operator.scope import cache_dispensable
 from heliostat.operator.view import CachedObjects, Interests, when_gone
 from heliostat.runtime.cache import CacheWriter
@@ -103,6 +104,29 @@ def test_what_the_server_does_not_show_is_unknown_and_not_missing() -> None:
     assert objects.find(INGRESS, "x") == Unknown("ingresses is forbidden")
     assert objects.has_unknown
     assert isinstance(objects.list_owned(SERVICE, UID), Unknown)
+
+
+def test_what_may_be_there_is_found_or_not_and_nobody_looks_again_because_it_cannot_be_read() -> None:
+    view = View()
+    view.refuse(INGRESS, "ingresses is forbidden")
+    view.show(SERVICE, service("demo-head-svc", owner=UID))
+    objects = view.objects()
+    assert objects.find_if_read(INGRESS, "x") is None
+    assert objects.find_if_read(CLAIM, "x") is None
+    assert objects.find_if_read(SERVICE, "another") is None
+    assert objects.find_if_read(SERVICE, "demo-head-svc") == objects.find(SERVICE, "demo-head-svc")
+    assert not objects.has_unknown
+
+
+def test_what_is_of_the_whole_cluster_is_found_from_every_namespace() -> None:
+    view, caches = View(), Caches()
+    kind = kinds_around_services(Settings())[GATEWAY_CLASS]
+    view.around[GATEWAY_CLASS] = cache_dispensable(caches, kind, ("ns", "another"))
+    view.show(GATEWAY_CLASS, WholeObject(metadata=metadata("any", namespace="")))
+    objects = view.objects()
+    assert isinstance(objects.find(GATEWAY_CLASS, "any"), dict)
+    assert objects.find(GATEWAY_CLASS, "mistyped") is None
+    assert view.woken_by(GATEWAY_CLASS, WholeObject(metadata=metadata("mistyped", namespace=""))) == [CLUSTER]
 
 
 def test_a_kind_that_no_gate_asks_for_is_unknown_without_being_looked_at_again() -> None:
