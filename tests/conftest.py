@@ -13,7 +13,7 @@ settings.register_profile("default", deadline=None, suppress_health_check=[Healt
 settings.register_profile("ci", settings.get_profile("default"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "default")
 
-# Whoever starts the tests in the background of a script has them ignore Ctrl-C, and every program they start inherits that.
+# Whoever starts the tests in the background of a script has them ignore Ctrl-C, and so every program that they start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 

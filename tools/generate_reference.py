@@ -9,9 +9,10 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import redirect_stdout, suppress
-from enum import StrEnum
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
-from typing import NoReturn, TypeVar
+from typing import Any, NoReturn
 
 from msgspec import NODEFAULT, structs
 
@@ -27,16 +28,13 @@ from heliostat.operator.flags import SWITCHES, OperatorFlags
 from heliostat.operator.options import OperatorOptions
 from heliostat.operator.program import RayOperator
 from heliostat.operator.rights import NEED_WORDS, RIGHTS
-from heliostat.plan.because import Because, Hold
-from heliostat.plan.raycronjob import reasons as raycronjob
-from heliostat.plan.rayjob import reasons as rayjob
+from heliostat.plan.kinds import KINDS
 from heliostat.plan.rayjob.diagram import describe_phases
 from heliostat.runtime.fence import LeaseFence
 from heliostat.runtime.loop_metrics import LoopMetrics
 from heliostat.runtime.metrics import Description, Registry
 from heliostat.runtime.process_metrics import declare_process_metrics
 
-E = TypeVar("E", bound=StrEnum)
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "reference"
 GENERATED = "<!-- made by tools/generate_reference.py; change the code, then run make reference -->\n"
 
@@ -112,26 +110,29 @@ def _rights() -> Iterator[str]:
 
 
 def _reasons() -> Iterator[str]:
-    yield from ("# Why a plan does what it does", "", "| reason | meaning |", "|---|---|")
-    words = (*Because, *_new_words(rayjob.Because, Because), *raycronjob.Because)
-    yield from (f"| `{because}` | {because.sentence} |" for because in words)
+    yield from ("# Why a plan does what it does", "", "The reasons of a RayCluster serve the other kinds, too.", "")
+    yield from ("| kind | reason | meaning |", "|---|---|---|")
+    yield from (f"| {kind} | `{because}` | {because.sentence} |" for kind, because in _list_words("Because"))
     yield from (
         "",
         "# Why a plan waits",
         "",
         "Each wait also says in its own words what it waits for and what ends it.",
         "",
-        "| reason | meaning | what to do | ends by |",
-        "|---|---|---|---|",
+        "| kind | reason | meaning | what to do | ends by |",
+        "|---|---|---|---|---|",
     )
-    for hold in (*Hold, *_new_words(rayjob.Hold, Hold), *_new_words(raycronjob.Hold, rayjob.Hold)):
+    for kind, hold in _list_words("Hold"):
         about = hold.about
-        yield f"| `{hold}` | {about.meaning} | {about.fix} | {about.mended_by or 'itself'} |"
+        yield f"| {kind} | `{hold}` | {about.meaning} | {about.fix} | {about.mended_by or 'itself'} |"
 
 
-def _new_words(own: type[E], known: type[StrEnum]) -> Iterator[E]:
-    """The same word may be a reason of several kinds; here it stands once."""
-    return (each for each in own if str(each) not in {str(one) for one in known})
+def _list_words(which: str) -> Iterator[tuple[str, Any]]:
+    """Of every kind in the table. One word may mean something else for another kind, so each stands with its kind."""
+    for kind in KINDS:
+        own = f"heliostat.plan.{kind.lower()}.reasons"
+        file = import_module(own if find_spec(own) is not None else "heliostat.plan.because")
+        yield from ((kind, word) for word in getattr(file, which))
 
 
 def _metrics() -> Iterator[str]:

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliostat.api.cron_schedule import CronSchedule, FixedInterval, parse_schedule
+from heliostat.api.cron_schedule import CronSchedule, FixedInterval, find_time_zone, parse_schedule
 from heliostat.api.cron_ticks import latest_tick, list_ticks, next_tick
-from heliostat.api.time_zones import find_time_zone
 
 NEW_YORK = "America/New_York"
 ZONES = ("UTC", NEW_YORK, "Europe/Berlin", "Australia/Lord_Howe", "America/Sao_Paulo", "Asia/Beirut")

@@ -19,7 +19,7 @@ def explained(settings: Settings = ON, **spec: Any) -> Explanation:
 def test_one_whose_tick_has_not_come_is_on_time() -> None:
     told = explained()
     assert (told.verdict, told.is_ready, told.sentences) == ("is on time", True, ())
-    assert told.notes[0].what == "the next 5 ticks:"
+    assert told.notes[0].what == "the next 5 scheduled times:"
 
 
 def test_a_suspended_one_says_so() -> None:

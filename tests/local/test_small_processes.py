@@ -67,7 +67,7 @@ def test_a_connection_of_a_thrifty_process_has_a_small_buffer() -> None:
     program = """
 import asyncio, ssl
 from asyncio.sslproto import SSLProtocol
-from heliostat.local.thrift import use_small_buffers
+from heliostat.local.child_environment import use_small_buffers
 async def measure():
     loop, context = asyncio.get_running_loop(), ssl.create_default_context()
     return len(SSLProtocol(loop, asyncio.Protocol(), context, None, server_hostname="a")._ssl_buffer)

@@ -1,4 +1,4 @@
-"""The schedule language of RayCronJob: what a schedule text means.
+"""The schedule language of RayCronJob: what a schedule text and a time zone mean.
 
 Five fields (minute, hour, day of month, month, day of week) or a descriptor such as ``@daily`` or ``@every 90s``. A
 field is a comma list of numbers or names, ranges and steps. When both day fields are restricted, either one is enough;
@@ -6,6 +6,7 @@ when one of them is a star, both must hold. KubeRay: raycronjob.md §2.2. Findin
 work.
 """
 
+from datetime import UTC, tzinfo
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -165,3 +166,15 @@ def _check_bounds(low: int, high: int, step: int, field: _Field, item: str) -> N
         raise CronError(f"beginning of range ({low}) beyond end of range ({high}): {item}")
     if step == 0:
         raise CronError(f"step of range should be a positive number: {item}")
+
+
+def find_time_zone(name: str | None) -> tzinfo | None:
+    """By its IANA name; None: there is no such zone. Without a name it is UTC (differs from KubeRay: cron-zone)."""
+    if name is None:
+        return UTC
+    import zoneinfo  # noqa: PLC0415 - it reads files and is needed for RayCronJobs only
+
+    try:
+        return zoneinfo.ZoneInfo(name)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+        return None

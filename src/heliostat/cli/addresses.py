@@ -1,4 +1,4 @@
-"""An address of this machine that leads to a port of a Pod, and who serves it: this process until Ctrl-C, or one in the
+"""A local port that is forwarded to a Pod, and who serves it: this process until Ctrl-C, or one in the
 background until what it leads to is gone."""
 
 import asyncio

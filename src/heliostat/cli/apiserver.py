@@ -70,12 +70,14 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         type=Path,
         help="the socket of the node that runs Pods on this machine: logs, commands, ports and proxies end there",
     )
-    parser.add_argument("--history", type=Path, metavar="PATH", help="remember in this directory what is gone")
+    parser.add_argument(
+        "--history", type=Path, metavar="PATH", help="keep a history of deleted objects in this directory"
+    )
     parser.add_argument(
         "--history-of",
         default="pods,services,jobs.batch",
         metavar="RESOURCES",
-        help="which, such as rayclusters.ray.io (pods,services,jobs.batch)",
+        help="of which resources, such as rayclusters.ray.io (pods,services,jobs.batch)",
     )
     add_node_flags(parser)
     options = parser.parse_args(arguments)

@@ -12,9 +12,9 @@ from pathlib import Path
 import msgspec
 
 from heliostat.cli.errors import INTERRUPTED, CommandError, MissingObjectError, UnreachableError
-from heliostat.cli.likely_names import find_likely
 from heliostat.cli.which_cluster import find_kubeconfig, find_local_state
 from heliostat.kube.jsontree import JsonObject
+from heliostat.kube.nearest import find_likely
 from heliostat.kube.resource_types import ResourceType
 from heliostat.local.disk import find_disk_problem
 from heliostat.local.state import State

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from heliostat.cli.errors import CommandError
 from heliostat.cli.simulated_nodes import add_node_flags, build_simulation
-from heliostat.cli.watch_times import build_watch_settings
 from heliostat.embedded.doors.controllers import ControlPlane, ControlPlaneOptions
 from heliostat.embedded.doors.simulated_nodes import Simulation
 from heliostat.runtime.connection import AccessError, Connection
@@ -21,6 +20,7 @@ from heliostat.runtime.lease_decisions import LeaseSettings, LeaseSettingsError
 from heliostat.runtime.logs import FORMATS, Log, LogSettingsError, configure_logging
 from heliostat.runtime.process import ProcessSettings, Work, Workplace, run_process
 from heliostat.runtime.turn import TurnFileError, open_turn
+from heliostat.runtime.watch import WatchSettings
 
 LEASE_NAMESPACE = "kube-system"
 LEASE_NAME = "heliostat-controllers"
@@ -100,7 +100,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--context", default="", help="the context of the kubeconfig (its current one)")
     add_node_flags(parser)
     parser.add_argument(
-        "--volumes", type=Path, metavar="DIR", help="make volumes for claims as directories in this one (nobody does)"
+        "--volumes", type=Path, metavar="DIR", help="provision volumes for claims as directories in this one (none are)"
     )
     _add_process_flags(parser)
     return parser.parse_args(arguments)
@@ -118,8 +118,8 @@ def _add_process_flags(parser: argparse.ArgumentParser) -> None:
         "--turn-file",
         type=Path,
         metavar="FILE",
-        help="of several on this machine only the one works that has the lock of this file, which tells its pid; the"
-        " others stand by, not ready, and when it ends, even by kill -9, one of them goes on at once; with"
+        help="leader election among processes of this machine by a lock on this file, which holds the leader's pid; the"
+        " others stand by, not ready, and when it ends, even by kill -9, one of them takes over at once; with"
         " --no-leader-elect after one request deadline",
     )
     seconds = (
@@ -171,7 +171,7 @@ def _plane_options(options: argparse.Namespace, simulation: Simulation | None) -
         simulation=simulation,
         instance=f"heliostat-{socket.gethostname()}",
         request_seconds=options.request_seconds,
-        settings=HostSettings(watch=build_watch_settings(options.watch_seconds)),
+        settings=HostSettings(watch=WatchSettings().lasting(options.watch_seconds)),
     )
 
 

@@ -56,7 +56,7 @@ def run(arguments: list[str]) -> int:
 def _parse(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="heliostat delete",
-        description="Delete objects and what belongs to them, and wait until they are gone.",
+        description="Delete objects and what they own, and wait until they are gone.",
         allow_abbrev=False,
     )
     parser.add_argument("target", nargs="*", metavar="KIND/NAME", help="such as raycluster/demo, or demo")

@@ -1,4 +1,4 @@
-"""A port of this machine that leads to a port of a Pod, through the API server, for as long as somebody serves it.
+"""A local port that is forwarded to a port of a Pod, through the API server, for as long as somebody serves it.
 
 Each connection is forwarded by itself, to the Pod that is meant at that moment: a head that was replaced is found
 again. When there is none, a browser is told why.

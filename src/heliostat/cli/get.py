@@ -66,9 +66,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         help="watch for changes until Ctrl-C; a single RayService is shown with both clusters",
     )
     parser.add_argument("--kinds", action="store_true", help="list the kinds that the cluster serves")
-    parser.add_argument(
-        "--all", action="store_true", help="also those that are gone, as the local cluster remembers them"
-    )
+    parser.add_argument("--all", action="store_true", help="also deleted ones, as the local cluster remembers them")
     add_cluster_flags(parser)
     options = parser.parse_args(arguments)
     options.targets = []

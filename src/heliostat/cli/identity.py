@@ -1,4 +1,4 @@
-"""Whether it can be told which object a document is: what a request's path is made of. The rest is for the server."""
+"""Whether a document names its object: what a request's path is made of. The rest is for the server."""
 
 from typing import Any
 

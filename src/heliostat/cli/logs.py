@@ -56,7 +56,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--tail", type=_count, metavar="N", help="only the last N lines")
     parser.add_argument("--since", type=_duration, metavar="AGE", help="only what is younger, such as 30s, 5m or 2h")
     parser.add_argument("--timestamps", action="store_true", help="begin each line with its timestamp")
-    parser.add_argument("--all", action="store_true", help="also of a Pod that is gone, as the local node kept it")
+    parser.add_argument("--all", action="store_true", help="also of a deleted Pod, as the local node kept it")
     add_cluster_flags(parser)
     options = parser.parse_args(arguments)
     options.target = join_target(options.target)

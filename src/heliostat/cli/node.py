@@ -29,10 +29,9 @@ from heliostat.embedded.doors.local_node import (
     observe_trials,
     outbound,
 )
-from heliostat.local.earlier_life import read_earlier_life
+from heliostat.local.child_environment import is_thrifty, read_earlier_life, use_small_buffers
 from heliostat.local.images import load_images, usual_file
 from heliostat.local.machine import GATEWAY, build_local_machines
-from heliostat.local.thrift import is_thrifty, use_small_buffers
 from heliostat.runtime.connection import AccessError, Connection
 from heliostat.runtime.health_server import HealthServerError
 from heliostat.runtime.kubeconfig import find_connection
@@ -70,7 +69,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--name", default="", help="the node's name (the machine's); further nodes are NAME-1, NAME-2…")
     add_local_node_flags(parser)
     add_image_flags(parser)
-    parser.add_argument("--strict", action="store_true", help="promise no more than the machine has")
+    parser.add_argument("--strict", action="store_true", help="advertise only the CPU and memory this machine has")
     parser.add_argument("--socket", type=Path, metavar="PATH", help="serve logs, exec and ports to the API server here")
     parser.add_argument("--log-level", default="info", metavar="LEVEL", help="debug, info, warn or error (info)")
     parser.add_argument("--log-format", choices=FORMATS, default="auto", help="auto: text on a terminal (auto)")

@@ -14,11 +14,9 @@ from typing import Any
 
 from heliostat.api.settings import Settings
 from heliostat.cli.errors import CommandError
-from heliostat.cli.watch_times import build_watch_settings
 from heliostat.kube.documents import DocumentError, read_documents
 from heliostat.kube.jsontree import JsonObject
-from heliostat.local.earlier_life import read_earlier_life
-from heliostat.local.thrift import is_thrifty, use_small_buffers
+from heliostat.local.child_environment import is_thrifty, read_earlier_life, use_small_buffers
 from heliostat.operator.configuration import LEASE_NAME, LogOptions, OperatorProcess, build_process, parse_process_flags
 from heliostat.operator.flag_help import render_help
 from heliostat.operator.options import PARALLEL_WRITES, SHORT_PLAN, OperatorOptions
@@ -36,6 +34,7 @@ from heliostat.runtime.lease_decisions import LeaseSettings, LeaseSettingsError
 from heliostat.runtime.logs import Log, LogSettingsError, configure_logging
 from heliostat.runtime.process import ProcessSettings, Workplace, run_process
 from heliostat.runtime.turn import Turn, TurnFileError, open_turn
+from heliostat.runtime.watch import WatchSettings
 
 # Looks, plans and requests leave next to no cycles behind; 700, Python's own, is reached by every other one of them.
 _OBJECTS_BETWEEN_COLLECTIONS = 20_000
@@ -222,6 +221,6 @@ def _operator_options(told: OperatorProcess, settings: Settings) -> OperatorOpti
             workers=told.concurrency,
             parallel_writes=PARALLEL_WRITES,
             short_plan=SHORT_PLAN,
-            watch=build_watch_settings(told.watch_seconds),
+            watch=WatchSettings().lasting(told.watch_seconds),
         ),
     )

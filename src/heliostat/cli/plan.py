@@ -50,9 +50,9 @@ def run(arguments: list[str]) -> int:
 def _parse(arguments: list[str]) -> tuple[argparse.Namespace, GivenSettings]:
     parser = build_parser(
         "plan",
-        "Print what the operator would do next with the RayClusters, RayJobs and RayCronJobs in the documents, given"
-        " what is in the cluster: every write with its reason, and what it waits for. With a name instead of"
-        " documents: with what is there now. Nothing is changed.",
+        "Print what the operator would do next with the ray.io objects in the documents, given what is in the cluster:"
+        " every write with its reason, and what it waits for. With a name instead of documents: with what is there"
+        " now. Nothing is changed.",
     )
     add_cluster_flags(parser)
     what = parser.add_mutually_exclusive_group()

@@ -7,10 +7,9 @@ import msgspec
 
 from heliostat.cli.cluster_access import Cluster
 from heliostat.cli.errors import CommandError, MissingObjectError
-from heliostat.cli.likely_names import find_likely
 from heliostat.desired import labels
 from heliostat.kube.jsontree import JsonObject
-from heliostat.kube.nearest import nearest_name
+from heliostat.kube.nearest import find_likely, nearest_name
 from heliostat.operator.kinds import POD, RAY_CLUSTER
 from heliostat.runtime.errors import NotFoundError
 

@@ -97,7 +97,9 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         "filename", metavar="FILE", help="the documents, with a RayCluster, RayJob or RayService; - reads from stdin"
     )
     parser.add_argument("-n", "--namespace", default="default", help="for documents that name none (default)")
-    parser.add_argument("--working-dir", type=Path, default=Path(), help="what is sent along (the current directory)")
+    parser.add_argument(
+        "--working-dir", type=Path, default=Path(), help="the directory to send to Ray with it (the current one)"
+    )
     parser.add_argument(
         "--timeout", type=float, default=300.0, metavar="SECONDS", help="for the cluster or service to be ready (300)"
     )

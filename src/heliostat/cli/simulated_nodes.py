@@ -15,7 +15,7 @@ def add_node_flags(parser: argparse.ArgumentParser) -> None:
         type=_count,
         default=0,
         metavar="N",
-        help="so many nodes whose Pods become Ready, end and go away without any process (0)",
+        help="register this many simulated nodes: their Pods become Ready, end and go without any process (0)",
     )
     parser.add_argument(
         "--stages",

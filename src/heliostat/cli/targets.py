@@ -9,9 +9,9 @@ from heliostat.api.kinds import GROUP, KINDS
 from heliostat.cli.cluster_access import Cluster
 from heliostat.cli.errors import CommandError, MissingObjectError
 from heliostat.cli.identity import check_identity
-from heliostat.cli.likely_names import find_likely
 from heliostat.cli.served_kinds import ServedKinds
 from heliostat.kube.documents import Document
+from heliostat.kube.nearest import find_likely
 from heliostat.kube.resource_types import ResourceType
 from heliostat.kube.titles import name_in, text_in_metadata
 from heliostat.operator.kinds import POD

@@ -1,4 +1,4 @@
-"""Why an object of any kind but RayCluster is not ready: its conditions, phase and counts, its warnings, its Pods.
+"""Why an object of any kind but those of ray.io is not ready: its conditions, phase and counts, its warnings, its Pods.
 
 Pods belong to it through owners, over as many steps as it takes (Deployment, ReplicaSet, Pod). A kind that has no row
 in the table is as ready as its conditions and warnings let it seem.

@@ -7,6 +7,7 @@ letter. Names further apart than a third of their length are not offered, becaus
 from collections.abc import Iterable
 
 MAX_LENGTH = 64  # longer texts are not names, and the comparison costs length squared
+_LONG_ENOUGH = 3  # characters, for the beginning of a name to say anything
 
 
 def nearest_name(name: str, known: Iterable[str]) -> str | None:
@@ -21,6 +22,13 @@ def nearest_name(name: str, known: Iterable[str]) -> str | None:
         if mistakes < best_mistakes:
             best, best_mistakes = candidate, mistakes
     return best
+
+
+def find_likely(name: str, known: Iterable[str]) -> str | None:
+    """The nearest one, else one that begins so: Pods have names that nobody types to the end."""
+    names = list(known)
+    begins = (each for each in names if len(name) >= _LONG_ENOUGH and each.startswith(name))
+    return nearest_name(name, names) or next(begins, None)
 
 
 def count_mistakes(left: str, right: str) -> int:

@@ -1,8 +1,8 @@
 """Persist before use: a name or an id is written into the status in one pass and used in a later one.
 
-A process can die between any two calls. Whatever was made under a name that no status holds is lost to the next life:
-it would draw another name and do the work twice. So a plan that needs a new name (a job id, the name of a child, an
-attempt) does nothing but write it down; when the view shows it, and only then, plans may use it:
+A process can die between any two calls. Whatever was made under a name that no status holds is lost to the next
+process: it would draw another name and do the work twice. So a plan that needs a new name (a job id, the name of a
+child, an attempt) does nothing but write it down; when the view shows it, and only then, plans may use it:
 
     job_id = persisted(status.get("jobId"), lambda: derive_job_id(...))
     if isinstance(job_id, Intent):

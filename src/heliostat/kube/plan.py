@@ -1,12 +1,12 @@
 """The vocabulary of decisions: what a planner returns and an executor carries out.
 
 A plan is a value. It says what to write and why (actions in stages), what it is waiting for (waits), what to tell
-people (events), which status the object should show, and when to look again. It knows no clock, no network and no
+people (events), which status the object should show, and when to requeue it. It knows no clock, no network and no
 Ray.
 
-Rules: a stage runs when the stages it needs succeeded, so a failure blocks only its dependents; every delete names
-a UID; every patch and status write names the resourceVersion it was decided from; a secret is a ``Random`` marker
-that only the executor fills.
+Rules: a stage runs when the stages it needs succeeded, so a failure blocks only its dependents; every delete names a
+UID; every patch and status write names the resourceVersion it was decided from; a secret is a ``Random`` marker that
+only the executor fills.
 """
 
 from collections.abc import Iterator

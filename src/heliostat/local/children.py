@@ -8,8 +8,7 @@ import signal
 import time
 
 from heliostat.local import own_group
-from heliostat.local.earlier_life import tell_earlier_life
-from heliostat.local.thrift import THRIFT
+from heliostat.local.child_environment import THRIFT, tell_earlier_life
 
 FIRST_PAUSE = 0.2  # seconds; twice as long after each end that follows soon
 LONGEST_PAUSE = 10.0

@@ -1,6 +1,6 @@
 """What this machine has to offer as a node, or as several.
 
-Unless asked to be strict it promises more than it has, so that samples fit, and that with each of its nodes; strict
+Unless asked to be strict, each node advertises more CPU and memory than the machine has, so that samples fit; strict
 nodes share what there is. All of them have one network, in which the machine is the gateway.
 """
 

@@ -1,4 +1,4 @@
-"""Ways that stay, to dashboards and to RayServices: one process of ours for each, which ends with what it leads to and
+"""Port forwards that stay, to dashboards and to RayServices: a background process each, which ends with its target and
 with the supervisor.
 
 What it says about itself lies in the state directory, so that the next who asks gets the same address.

@@ -1,4 +1,4 @@
-"""What controllers are added to: the loop, and everything that they may use beside it."""
+"""What a kind's ``add_controller`` is given: the host that its controller is added to, and what controllers share."""
 
 from msgspec import Struct
 

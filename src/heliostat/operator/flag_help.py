@@ -15,8 +15,8 @@ FLAG_SENTENCES: dict[str, str] = {
     "health-probe-bind-address": "where /healthz, /livez and /readyz are served; 0 serves none",
     "enable-leader-election": "work only while holding a Lease, so that several may run",
     "leader-election-namespace": "the Lease's namespace (the Pod's own, or the kubeconfig context's)",
-    "reconcile-concurrency": f"how many objects of a kind are worked on at a time; 0 means {WORKERS}",
-    "watch-namespace": "look at these namespaces alone, separated by commas (all)",
+    "reconcile-concurrency": f"how many objects of a kind are reconciled at a time; 0 means {WORKERS}",
+    "watch-namespace": "watch only these namespaces, separated by commas (all)",
     "forced-cluster-upgrade": "deprecated, has no effect",
     "log-file-path": "write the logs to this file as well",
     "log-file-encoder": "json or console",
@@ -27,7 +27,7 @@ FLAG_SENTENCES: dict[str, str] = {
     "ray-gateway": "one host:port that stands for the dashboards of all clusters, for tests with a scripted Ray",
     "use-kubernetes-proxy": "talk to Ray through the API server's proxy",
     "feature-gates": "Name=true,Other=false",
-    "enable-metrics": "also tell KubeRay's own metrics (kuberay_*)",
+    "enable-metrics": "also expose KubeRay's own metrics (kuberay_*)",
     "qps": "at most so many requests a second; at 100 with a burst of 200 as many as the API server keeps up with",
     "burst": "with --qps: so many at once",
     "kubeconfig": "how to reach the API server (KUBECONFIG, the cluster that this runs in, or ~/.kube/config)",
@@ -42,11 +42,11 @@ FLAG_SENTENCES: dict[str, str] = {
     "retry-seconds": "how often it is renewed, or looked at by the others",
     "request-seconds": "the deadline of every request; shorter than lease minus renew",
     "log-format": "auto, json or text; counts before --log-stdout-encoder",
-    "turn-file": "of several on this machine only the one works that has the lock of this file, which tells its pid;"
-    " the others stand by, and when it ends, even by kill -9, one of them goes on at once;"
+    "turn-file": "leader election among processes of this machine by a lock on this file, which holds the leader's pid;"
+    " the others stand by, and when it ends, even by kill -9, one of them takes over at once;"
     " with --enable-leader-election=false after one request deadline",
-    "ready-probe-seconds": "how soon and how often a Ray container is asked whether it is ready, where the document has"
-    " no readiness probe; 0 means KubeRay's 10 and 5 s; local mode has 1",
+    "ready-probe-seconds": "initial delay and period of the readiness probe that Ray containers without one get;"
+    " 0 means KubeRay's 10 and 5 s; local mode has 1",
 }
 HIDDEN = ("watch-seconds",)
 

@@ -1,7 +1,7 @@
 """Why writes were refused, in words for the status: the kind of refusal, and what ends it.
 
-Only what the server has refused for good and no ReplicaFailure tells is a hindrance: a server that was busy, or a view
-that was old, is over with the next attempt.
+Only what the server has refused for good and no ReplicaFailure tells is a hindrance: a server that was busy, or a stale
+cache, is over with the next attempt.
 """
 
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Whether the operator may do what it is going to do: every right is asked for, and the missing ones are told as rules.
+"""RBAC self-check: whether the operator may do what it is going to do; what is missing is told as RBAC rules.
 
 Rules: the API server is asked about each verb (SelfSubjectAccessReview), for all namespaces or for each watched one,
 because only its own decision counts; nothing is tried out. Rules are told so that they can be pasted into a Role.

@@ -1,4 +1,4 @@
-"""What this Kubernetes serves: whether our own kinds are there, and which of the groups that we can use.
+"""Discovery: whether this Kubernetes serves our own kinds, and which of the API groups that we can use.
 
 Rules: what is served is asked once, at the start, as KubeRay does; it turns settings on and off (Routes of OpenShift,
 certificates) and tells what is missing for what was asked: our own CustomResourceDefinitions, the PodGroups of a

@@ -1,4 +1,4 @@
-"""What the operator does in the API, and so has to be allowed: one table, for RBAC files and for the self-check.
+"""Minimal RBAC: one table of what the operator does in the API, for the manifests and for the self-check.
 
 Rules: a right is in the table because a line of the code uses it, or because Kubernetes asks for it on another's
 behalf (``indirect``): who makes a Role must hold what it grants, and who makes an object that blocks the deletion of

@@ -1,4 +1,4 @@
-"""The namespaces that the operator looks at: all of them with one watch of each kind, or some with a watch each."""
+"""The namespaces that the operator watches: all of them with one watch of each kind, or some with a watch each."""
 
 from collections.abc import Iterable, Iterator
 from typing import Generic, TypeVar

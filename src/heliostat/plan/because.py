@@ -1,4 +1,4 @@
-"""Every reason a RayCluster's plan can give, each one value with all that is to be said about it.
+"""Every reason that all kinds share or a RayCluster's plan can give: one value each, with all that is said about it.
 
 ``Because`` is why something is written, ``Hold`` is why something waits. Other kinds have files of their own with the
 same two bases (``heliostat.plan.reasons``). Nothing is decided here.
@@ -24,7 +24,7 @@ class Because(WhyWritten):
     SPEC_CHANGED = "SpecChanged", "the spec changed and upgradeStrategy is Recreate"
     OPERATOR_CHANGED = "OperatorChanged", "another operator version stamped it: the stamp is renewed, nothing restarts"
     CLUSTER_DELETED = "ClusterDeleted", "the RayCluster is being deleted"
-    CLEANUP_PLEDGED = "CleanupPledged", "Redis has to be emptied before the RayCluster may go"
+    CLEANUP_PLEDGED = "CleanupPledged", "a finalizer: Redis is emptied before the RayCluster is deleted"
     CLEANUP_DUE = "CleanupDue", "the head is gone, so Redis can be emptied"
     CLEANUP_OVER = "CleanupOver", "the Redis clean-up has ended"
     CLEANUP_TIMED_OUT = "CleanupTimedOut", "the Redis clean-up took too long"
@@ -46,7 +46,15 @@ class Hold(WhyWaiting):
             verdict="is left to another controller",
         ),
     )
-    REFUSED = "Refused", Waiting(meaning="the operator refuses the spec", verdict="is refused")
+    REFUSED = (
+        "Refused",
+        Waiting(
+            meaning="the operator refuses the spec",
+            fix="correct what the message names",
+            verdict="is refused",
+            mended_by=PEOPLE,
+        ),
+    )
     BEING_DELETED = "BeingDeleted", Waiting(meaning="it is being deleted", verdict="is being deleted")
     NOT_KNOWN = (
         "NotKnown",
@@ -74,7 +82,7 @@ class Hold(WhyWaiting):
     )
     CLAIM_MISSING = (
         "ClaimMissing",
-        Waiting(meaning="the claim that it keeps its data in does not exist", mended_by=PEOPLE),
+        Waiting(meaning="the PersistentVolumeClaim that it keeps its data in does not exist", mended_by=PEOPLE),
     )
     CERTIFICATES = (
         "CertificatesNotReady",

@@ -2,17 +2,39 @@
 
 Another kind is another row here and a folder of its name in ``desired``, ``plan``, ``explain`` and ``operator``. The
 last two are found by that name: ``explain.<kind>.explain`` tells how an object is, ``operator.<kind>.add_controller``
-adds what reconciles it.
+adds what reconciles it. A row is loaded when it is first asked for: who renders a RayCluster needs no RayService.
 """
 
+from collections.abc import Iterator, Mapping
+from importlib import import_module
 from typing import Any
 
 from heliostat.plan.kind import Kind
-from heliostat.plan.raycluster.kind import RAY_CLUSTER
-from heliostat.plan.raycronjob.kind import RAY_CRON_JOB
-from heliostat.plan.rayjob.kind import RAY_JOB
-from heliostat.plan.rayservice.kind import RAY_SERVICE
 
-KINDS: dict[str, Kind[Any, Any, Any]] = {
-    kind.resource.kind: kind for kind in (RAY_CLUSTER, RAY_JOB, RAY_SERVICE, RAY_CRON_JOB)
+_ROWS = {
+    "RayCluster": ("heliostat.plan.raycluster.kind", "RAY_CLUSTER"),
+    "RayJob": ("heliostat.plan.rayjob.kind", "RAY_JOB"),
+    "RayService": ("heliostat.plan.rayservice.kind", "RAY_SERVICE"),
+    "RayCronJob": ("heliostat.plan.raycronjob.kind", "RAY_CRON_JOB"),
 }
+
+
+class Kinds(Mapping[str, Kind[Any, Any, Any]]):
+    """By the name of the kind; every row in the order of the table."""
+
+    def __getitem__(self, name: str) -> Kind[Any, Any, Any]:
+        module, row = _ROWS[name]
+        kind: Kind[Any, Any, Any] = getattr(import_module(module), row)
+        return kind
+
+    def __contains__(self, name: object) -> bool:
+        return name in _ROWS
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_ROWS)
+
+    def __len__(self) -> int:
+        return len(_ROWS)
+
+
+KINDS = Kinds()

@@ -13,6 +13,7 @@ from msgspec import Struct
 from heliostat.api.markers import JsonObject
 from heliostat.kube.conditions import TRUE, build_condition, remove_condition, set_condition
 from heliostat.kube.plan import Wait
+from heliostat.plan.because import Hold
 from heliostat.plan.reasons import waiting
 
 HINDERED = "Hindered"
@@ -39,7 +40,8 @@ def is_for_people(wait: Wait) -> bool:
 
 
 def list_waits_for_people(waits: Iterable[Wait]) -> tuple[Hindrance, ...]:
-    told = (wait for wait in waits if is_for_people(wait))
+    """Without a refusal of the spec: that has an event of its own, as in KubeRay."""
+    told = (wait for wait in waits if is_for_people(wait) and wait.reason != Hold.REFUSED)
     return tuple(Hindrance(wait.reason, wait.message, wait.until) for wait in told)
 
 

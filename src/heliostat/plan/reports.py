@@ -26,6 +26,15 @@ _CREATED: dict[str, tuple[str, str, str]] = {
 }
 
 
+def report_write(verb: str, reason: str, done: str, failed: str, separator: str = COLON) -> Report:
+    """``verb`` is Create, Update or Delete; ``reason`` the object in the event's reason."""
+    return Report(
+        success=Event(NORMAL, f"{verb}d{reason}", verb, done),
+        failure=Event(WARNING, f"FailedTo{verb}{reason}", verb, failed),
+        separator=separator,
+    )
+
+
 def report_create(ref: Ref) -> Report:
     """Kinds that KubeRay makes without a word (Secrets, PodGroups) stay silent."""
     texts = _CREATED.get(kinds.kind_name(ref.api_version, ref.kind))

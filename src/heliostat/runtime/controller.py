@@ -1,11 +1,11 @@
-"""One controller at work: keys from the queue, a fresh view, a plan, its execution, and when to look again.
+"""One controller at work: keys from the queue, a fresh cache, a plan, its execution, and when to requeue.
 
 Rules: one key is worked on by one worker at a time; a worker whose plan becomes long is replaced by another, so that
 long plans do not keep short ones waiting, and as many may be long as there are workers (``long_plans.py``); nobody
-sleeps in a worker's place; nothing is decided before everything written earlier for the same object is in the view; a
-plan that fails, by the server or by a bug, comes back with back-off and disturbs no other key. When something has
-vanished, nothing is made anew before the server itself has said that the object still lives: its own end may be why,
-and its cache the last to know.
+sleeps in a worker's place; nothing is decided before the caches show everything that was written earlier for the same
+object; a plan that fails, by the server or by a bug, is requeued with back-off and disturbs no other key. When
+something has vanished, nothing is made anew before the server itself has said that the object still lives: its own end
+may be why, and its cache the last to know.
 """
 
 import asyncio

@@ -2,9 +2,9 @@
 
 Rules, each keyed by the controller and the UID of the object decided on: a create or an update is seen when the cache
 has passed its resourceVersion; a delete when the UID is gone or terminating; an ambiguous write when a read after it
-has told what became of it. Never by time alone. A server whose history went back (a restored backup) has forgotten
-the write. What a view would show that is lost to us is unknown to who decides, so nobody waits for it; once the view is
-back, it has to show the write as well.
+has told what became of it. Never by time alone. A server whose history went back (a restored backup) has forgotten the
+write. A cache that the server does not let us fill any more counts as unknown, so nobody waits for it; once it is back,
+it has to show the write as well.
 """
 
 from collections.abc import Callable, Iterator

@@ -2,7 +2,7 @@
 heliostat.
 
 It hears the loop as an ``Observer`` and through the hooks of client, queue and executor, and decides nothing. How a
-look ended is told twice: in controller-runtime's four words, and in our own.
+reconcile ended is told twice: in controller-runtime's four words, and in our own.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Turns of the event loop for everybody else, while many keys are worked on that need to wait for nothing.
+"""Lets the event loop turn for everybody else, while many keys are reconciled that never have to wait.
 
 Rules: all that share it count as one, because the loop looks for news only after each of them had its part; once the
 loop was held for long, who comes waits in line, and each turn of the loop lets one go on. Who waits is woken once, for

@@ -1,4 +1,4 @@
-"""What became of a plan: which writes failed and how, and what that means for the next look."""
+"""What became of a plan: which writes failed and how, and what that means for the next reconcile."""
 
 from msgspec import Struct
 

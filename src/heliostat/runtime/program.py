@@ -1,6 +1,6 @@
 """A host with all that it needs: a client, a writer of events, metrics. A program adds its controllers and runs it.
 
-It is a program without a process: who runs it hands in the way to the server, the clocks, chance and who listens.
+It is a program without a process: who runs it hands in the transport, the clocks, the randomness and the observers.
 """
 
 import asyncio

@@ -2,9 +2,8 @@
 
 Rules: a key is in it at most once; a key that is being worked on and comes again waits until it is done, so one key is
 never worked on twice at a time; first come, first served, and a key that comes again goes to the end, so a hot object
-gets one turn per round and starves nobody; of two delays the earlier counts, unless who decided anew appoints the one
-moment that counts from then on; a key that fails waits longer each time; who has long to wait comes a little earlier,
-each by another bit, so that what began together does not come back together.
+gets one turn per round and starves nobody; of two delays the earlier counts, unless a new decision replaces both; a key
+that fails backs off; long delays have jitter, so that what began together does not come back together.
 """
 
 import asyncio

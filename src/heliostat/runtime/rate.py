@@ -1,4 +1,4 @@
-"""How many requests a second somebody allows us, beside what the server itself can bear (``limiter``).
+"""A client-side rate limit (QPS and burst), beside what the server itself can bear (``limiter``).
 
 A request is given its moment when it asks for it: the n-th of a burst at once, each later one ``1 / qps`` after the one
 before. Nothing is drawn and nothing runs; who asks waits by itself.

@@ -1,10 +1,10 @@
 """Keeps one cache in step with the API: carries out what the watch machine asks for, and applies what comes back.
 
-Rules: it never ends by itself (every failure is a reason to try again); a watch that is neither fed nor closed by
-the time the server had to close it is deaf and is given up; ``problem`` tells how long there has been no progress, and
-the health check listens to that alone, so a deaf watch cannot hide behind a living process. Of a view that can be done
-without, any answer is progress, as starting anew would change nothing, and a first list that does not come is not
-waited for: the view is told as refused until it is there.
+Rules: it never ends by itself (every failure is a reason to try again); a watch that is neither fed nor closed by the
+time the server had to close it is deaf and is given up; ``problem`` tells how long there has been no progress, and the
+health check listens to that alone, so a deaf watch cannot hide behind a living process. Optional caches: any answer is
+progress, because a restart would change nothing, and nobody waits for a first list that does not come: the cache is
+reported as refused until it is filled.
 """
 
 import asyncio

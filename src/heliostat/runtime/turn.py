@@ -1,4 +1,4 @@
-"""A turn among processes of one machine: whoever has the lock of a file works, the others stand by, warm.
+"""Leader election among processes of one machine, by a file lock: its holder works, the others stand by, warm.
 
 Rules: the kernel takes the lock back the moment its holder has ended, however that happens, so nobody waits for a lease
 to expire; the file tells the holder's pid and outlives it. What the dead one sent last may still land: whoever begins

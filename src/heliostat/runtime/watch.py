@@ -22,6 +22,7 @@ from enum import Enum
 from typing import Generic, TypeAlias, TypeVar
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from heliostat.kube.backoff import Backoff
 from heliostat.kube.objects import Object
@@ -44,6 +45,16 @@ class WatchSettings(Struct, frozen=True):
     refuse_unrelated_lists: int = 2  # times in a row
     streaming: bool = True  # try the streaming list first
     paged_lists: int = 10  # in a row after a streaming list was refused; there is one when a watch cannot go on
+
+    def lasting(self, seconds: float) -> "WatchSettings":
+        """Watches of another length, in the same proportions: shorter ones make tests short."""
+        share = seconds / self.watch_seconds
+        return replace(
+            self,
+            watch_seconds=seconds,
+            silence_seconds=self.silence_seconds * share,
+            stuck_seconds=self.stuck_seconds * share,
+        )
 
 
 class ListPage(Struct, frozen=True):

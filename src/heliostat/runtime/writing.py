@@ -1,7 +1,7 @@
 """One action, carried out: from the vocabulary of plans to calls of the client, and what each answer means.
 
 Rules: a create that finds its object there is done (names are derived, and its owner must be the same); a delete that
-finds nothing is done, and one that finds another object under the name has failed: the view was old; an answer that
+finds nothing is done, and one that finds another object under the name has failed: the cache was stale; an answer that
 stays open is remembered as a doubt and read again before the next decision. Every result that changed the server is
 told to ``Freshness``.
 """

@@ -31,7 +31,7 @@ def test_one_that_nobody_has_created_waits_for_its_first_tick_and_shows_five_in_
     item = planned(document(schedule="30 2 * * *", timeZone="Europe/Berlin"), ON)
     assert item.plan is not None
     assert [wait.reason for wait in item.plan.waits] == [Hold.NEXT_TICK]
-    assert item.notes[0] == "the next 5 ticks:"
+    assert item.notes[0] == "the next 5 scheduled times:"
     assert item.notes[1] == "  Mon 2024-01-01T01:30:00Z (2024-01-01T02:30:00+01:00 in Europe/Berlin)"
     assert len(item.notes) == 6
 
@@ -51,7 +51,7 @@ def test_with_the_gate_off_nothing_happens_and_that_is_said() -> None:
 
 def test_a_date_that_never_comes_is_said() -> None:
     assert planned(document(schedule="0 0 30 2 *"), ON).notes == (
-        "no tick: no day of the next five years fits the schedule",
+        "it never runs: no day of the next five years fits the schedule",
     )
 
 

@@ -5,10 +5,9 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from heliostat.api.cron_policy import policy_problems
-from heliostat.api.cron_schedule import CronError, parse_schedule
+from heliostat.api.cron_schedule import CronError, find_time_zone, parse_schedule
 from heliostat.api.raycronjob import RayCronJob
 from heliostat.api.settings import Settings
-from heliostat.api.time_zones import find_time_zone
 from heliostat.api.validation import object_name
 from heliostat.api.validation.job import job_spec_problems
 from heliostat.kube.paths import Path

@@ -16,9 +16,10 @@ from heliostat.api.validation.cluster import spec_problems
 from heliostat.api.validation.job_deletion import deletion_problems
 from heliostat.api.validation.job_scope import JOB_SPEC_REASON, SPEC_PREFIX, JobRule, JobScope
 from heliostat.api.validation.pod_template import restart_policy
-from heliostat.api.validation.runtime_env import runtime_env_trouble
+from heliostat.kube.document_error import DocumentError
 from heliostat.kube.paths import Path
 from heliostat.kube.problems import Problem
+from heliostat.kube.yaml_value import read_yaml_value
 
 METADATA_REASON, METADATA_PREFIX = "InvalidRayJobMetadata", "The RayJob metadata is invalid: "
 STATUS_REASON, STATUS_PREFIX = "InvalidRayJobStatus", "The RayJob status is invalid: "
@@ -146,9 +147,20 @@ def _cluster_spec_problems(scope: JobScope) -> Iterator[Problem]:
         yield replace(found, problem=SPEC_PREFIX + found.problem, reason=JOB_SPEC_REASON)
 
 
+def _runtime_env_trouble(text: str) -> str | None:
+    """Why the first document of this YAML text is no mapping; None when it is one, or empty."""
+    try:
+        tree = read_yaml_value(text, "runtimeEnvYAML")
+    except DocumentError as error:
+        return f"error converting YAML to JSON: yaml: line {error.line}: {error.problem}"
+    if tree is None or isinstance(tree, dict):
+        return None
+    return f"a mapping was expected, not {'a list' if isinstance(tree, list) else 'a single value'}"
+
+
 def _runtime_env_problems(scope: JobScope) -> Iterator[Problem]:
     text = scope.spec.runtime_env_yaml or ""
-    trouble = runtime_env_trouble(text) if text else None
+    trouble = _runtime_env_trouble(text) if text else None
     if trouble is not None:
         yield scope.bare_problem(
             "RJ-S17",

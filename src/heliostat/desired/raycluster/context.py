@@ -7,6 +7,7 @@ from heliostat.api.markers import JsonObject
 from heliostat.api.raycluster import RayCluster, RayClusterSpec
 from heliostat.api.settings import Settings
 from heliostat.desired.names import head_service_name, service_fqdn
+from heliostat.desired.owners import owner_reference
 
 DEFAULT_GCS_PORT = "6379"
 
@@ -60,17 +61,6 @@ def build_context(cluster: RayCluster, settings: Settings) -> BuildContext:
         fqdn=service_fqdn(service, cluster.metadata.namespace, settings.cluster_domain),
         gcs_port=(head.ray_start_params or {}).get("port", DEFAULT_GCS_PORT),
     )
-
-
-def owner_reference(cluster: RayCluster) -> JsonObject:
-    return {
-        "apiVersion": "ray.io/v1",
-        "kind": "RayCluster",
-        "name": cluster.metadata.name,
-        "uid": cluster.metadata.uid,
-        "controller": True,
-        "blockOwnerDeletion": True,
-    }
 
 
 def build_owned(context: BuildContext, api_version: str, kind: str, name: str, labels: dict[str, str]) -> JsonObject:

@@ -1,4 +1,4 @@
-"""The claim that the embedded GCS storage lives on (raycluster.md §4.8)."""
+"""The PersistentVolumeClaim of the embedded GCS storage (raycluster.md §4.8)."""
 
 from heliostat.api import cluster_features as features
 from heliostat.api.markers import JsonObject

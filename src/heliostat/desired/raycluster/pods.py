@@ -14,11 +14,12 @@ from heliostat.desired import labels
 from heliostat.desired.auth import add_token_volume, authenticate
 from heliostat.desired.containers import find_container
 from heliostat.desired.names import head_pod_fixed_name
+from heliostat.desired.owners import owner_reference
 from heliostat.desired.ports import add_metrics_port
 from heliostat.desired.raycluster import gcs_fault_tolerance
 from heliostat.desired.raycluster.autoscaler import AUTOSCALER_CONTAINER, add_autoscaler, forbid_worker_restart
 from heliostat.desired.raycluster.collector import COLLECTOR_CONTAINER, add_collector
-from heliostat.desired.raycluster.context import BuildContext, owner_reference
+from heliostat.desired.raycluster.context import BuildContext
 from heliostat.desired.raycluster.environment import add_init_container_env, add_ray_env
 from heliostat.desired.raycluster.model import DesiredCluster, DesiredGroup
 from heliostat.desired.raycluster.probes import add_probes

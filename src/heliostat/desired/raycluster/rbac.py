@@ -1,4 +1,4 @@
-"""What the autoscaler may do: its ServiceAccount, Role and RoleBinding (raycluster.md §4.1, constants.md §17)."""
+"""The autoscaler's minimal RBAC: ServiceAccount, Role and RoleBinding (raycluster.md §4.1, constants.md §17)."""
 
 from heliostat.api.markers import JsonObject
 from heliostat.desired import labels

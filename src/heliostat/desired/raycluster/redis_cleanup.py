@@ -1,4 +1,4 @@
-"""The Job that empties a deleted cluster's corner of Redis (raycluster.md §3.1)."""
+"""The Job that deletes what a deleted cluster has stored in Redis (raycluster.md §3.1)."""
 
 from heliostat.api.markers import JsonObject
 from heliostat.api.raycluster import RayCluster
@@ -6,7 +6,8 @@ from heliostat.api.settings import Settings
 from heliostat.desired import labels
 from heliostat.desired.containers import append_env, env, fixed_resources, has_env
 from heliostat.desired.names import head_pod_prefix, redis_cleanup_job_name
-from heliostat.desired.raycluster.context import build_context, owner_reference
+from heliostat.desired.owners import owner_reference
+from heliostat.desired.raycluster.context import build_context
 from heliostat.desired.raycluster.pods import build_head_template
 from heliostat.desired.raycluster.start_command import bash_command
 from heliostat.desired.raycluster.tls_pods import WAIT_FOR_ADDRESS

@@ -7,7 +7,6 @@ anything is made under it, so a repeated pass makes nothing twice.
 
 from msgspec import Struct
 
-from heliostat.api.markers import JsonObject
 from heliostat.api.rayjob import RayJob
 from heliostat.desired import labels
 from heliostat.kube.suffixes import derive_suffix
@@ -52,14 +51,3 @@ def submitter_job_name(job: str) -> str:
 
 def job_head_service_name(job: str) -> str:
     return f"{job}-head-svc"
-
-
-def owner_reference(job: RayJob) -> JsonObject:
-    return {
-        "apiVersion": "ray.io/v1",
-        "kind": "RayJob",
-        "name": job.metadata.name,
-        "uid": job.metadata.uid,
-        "controller": True,
-        "blockOwnerDeletion": True,
-    }

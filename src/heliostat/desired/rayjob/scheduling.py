@@ -10,11 +10,11 @@ from heliostat.api.raycluster import RayCluster, RayClusterSpec
 from heliostat.api.rayjob import RayJob
 from heliostat.api.settings import Settings
 from heliostat.desired import labels
+from heliostat.desired.owners import owner_reference
 from heliostat.desired.raycluster.context import BuildContext, build_context
 from heliostat.desired.rayjob.names import (
     K8S_JOB_MODE,
     SIDECAR_MODE,
-    owner_reference,
     selected_cluster,
     submission_mode,
 )

@@ -12,9 +12,10 @@ from heliostat.api.settings import Settings
 from heliostat.desired import labels
 from heliostat.desired.auth import add_token_volume, authenticate
 from heliostat.desired.containers import append_env, env
+from heliostat.desired.owners import owner_reference
 from heliostat.desired.ports import DASHBOARD_PORT, container_port
 from heliostat.desired.rayjob.command import build_submit_command
-from heliostat.desired.rayjob.names import owner_reference, submitter_job_name
+from heliostat.desired.rayjob.names import submitter_job_name
 from heliostat.desired.rayjob.scheduling import mark_submitter
 from heliostat.desired.slots import Impossible
 from heliostat.kube.jsontree import copy_tree

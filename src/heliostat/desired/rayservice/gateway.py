@@ -10,11 +10,11 @@ from heliostat.api.markers import JsonObject
 from heliostat.api.rayservice import ClusterUpgradeOptions, RayService
 from heliostat.desired import labels
 from heliostat.desired.names import check_label
+from heliostat.desired.owners import owner_reference
 from heliostat.desired.ports import SERVE_PORT, container_port
 from heliostat.desired.rayservice.names import (
     cluster_serve_service_name,
     gateway_name,
-    owner_reference,
     route_name,
 )
 from heliostat.desired.rayservice.services import NO_SERVE_PORT, list_serving_ports

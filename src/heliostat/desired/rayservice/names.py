@@ -6,7 +6,6 @@ repeated pass chooses the same name, and a cluster that was deleted by hand is f
 
 from collections.abc import Iterable
 
-from heliostat.api.markers import JsonObject
 from heliostat.api.rayservice import RayService
 from heliostat.kube.suffixes import derive_suffix
 
@@ -44,14 +43,3 @@ def gateway_name(service: str) -> str:
 
 def route_name(service: str) -> str:
     return f"{service}-httproute"
-
-
-def owner_reference(service: RayService) -> JsonObject:
-    return {
-        "apiVersion": "ray.io/v1",
-        "kind": "RayService",
-        "name": service.metadata.name,
-        "uid": service.metadata.uid,
-        "controller": True,
-        "blockOwnerDeletion": True,
-    }

@@ -8,10 +8,11 @@ from heliostat.api.markers import JsonObject
 from heliostat.api.rayservice import RayService
 from heliostat.api.settings import Settings
 from heliostat.desired import labels
+from heliostat.desired.child_cluster import build_head_service_of, origin_labels
 from heliostat.desired.names import check_label
+from heliostat.desired.owners import owner_reference
 from heliostat.desired.ports import is_serving_port, service_ports
-from heliostat.desired.raycluster.services import build_head_service_spec
-from heliostat.desired.rayservice.names import owner_reference, service_head_service_name, service_serve_service_name
+from heliostat.desired.rayservice.names import service_head_service_name, service_serve_service_name
 from heliostat.desired.slots import Impossible
 from heliostat.kube.jsontree import copy_tree
 
@@ -22,24 +23,8 @@ NO_SERVE_PORT = (
 
 
 def build_service_head_service(service: RayService, cluster: str, settings: Settings) -> JsonObject:
-    config, name = service.spec.ray_cluster_config, service.metadata.name
-    metadata: JsonObject = {
-        "name": service_head_service_name(name),
-        "namespace": service.metadata.namespace,
-        "labels": {
-            **_origin(name),
-            labels.NODE_TYPE: labels.HEAD,
-            labels.IDENTIFIER: check_label(f"{name}-{labels.HEAD}"),
-        },
-        "ownerReferences": [owner_reference(service)],
-    }
-    # KubeRay: rayservice.md §9, of the user's Service the annotations are kept; headServiceAnnotations are not used.
-    users = (config.head_group_spec.head_service or {}).get("metadata") or {}
-    if users.get("annotations"):
-        metadata["annotations"] = dict(users["annotations"])
-    selector = labels.head_service_labels(cluster, None)  # KubeRay: labels of the head's template are not followed
-    spec = build_head_service_spec(config, settings) | {"selector": selector}
-    return {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec}
+    name = service_head_service_name(service.metadata.name)
+    return build_head_service_of(service, name, cluster, service.spec.ray_cluster_config, settings)
 
 
 def build_service_serve_service(service: RayService, cluster: str) -> JsonObject | Impossible:
@@ -59,7 +44,10 @@ def build_service_serve_service(service: RayService, cluster: str) -> JsonObject
 
 def _serve_metadata(service: RayService, users: JsonObject) -> JsonObject:
     metadata: JsonObject = users.get("metadata") or {}
-    ours = {**_origin(service.metadata.name), labels.SERVE: check_label(f"{service.metadata.name}-serve")}
+    ours = {
+        **origin_labels(service.metadata.name, service.kind),
+        labels.SERVE: check_label(f"{service.metadata.name}-serve"),
+    }
     return {
         **metadata,
         "name": service_serve_service_name(service),
@@ -80,7 +68,3 @@ def _merge_ports(found: list[JsonObject], users: list[JsonObject]) -> list[JsonO
         return users
     named = {port.get("name"): port for port in users}
     return [named.get(port["name"], port) for port in found]
-
-
-def _origin(service: str) -> dict[str, str]:
-    return {labels.ORIGIN_NAME: service, labels.ORIGIN_KIND: "RayService"}

@@ -1,4 +1,4 @@
-"""How a RayCronJob is: whether it makes RayJobs when its ticks come, what keeps it from that, and when they are."""
+"""The state of a RayCronJob: whether it makes RayJobs on schedule, what keeps it from that, and its next runs."""
 
 from heliostat.api.settings import Settings
 from heliostat.explain.explanation import Explanation, Sentence

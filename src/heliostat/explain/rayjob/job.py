@@ -1,4 +1,4 @@
-"""How a RayJob is, and the first thing that stands in its way: its phase, its plan, its cluster, its end.
+"""The state of a RayJob, and the first thing that stands in its way: its phase, its plan, its cluster, its end.
 
 Order of the sentences: what people have to mend in the spec; what its cluster waits for, while there is none yet; what
 the job itself waits for; how it ended.

@@ -1,4 +1,4 @@
-"""How a RayService is, and the first thing that stands in its way: its conditions, its plan, its clusters.
+"""The state of a RayService, and the first thing that stands in its way: its conditions, its plan, its clusters.
 
 Order of the sentences: nobody works on it; what the cluster that gets ready waits for; whether Serve answers there;
 what its applications say; what the plan waits for.

@@ -1,4 +1,4 @@
-"""RayClusters on the loop: the view is put together from the caches. Nothing is decided here.
+"""The reconciler of RayClusters: puts the view together from the caches (informers). Nothing is decided here.
 
 A status that only counts Pods on their way is held back for a moment (``plan/raycluster/status_pacing.py``).
 """

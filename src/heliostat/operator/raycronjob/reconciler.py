@@ -1,6 +1,6 @@
-"""RayCronJobs on the loop: the view is put together from the caches. Nothing is decided here.
+"""The reconciler of RayCronJobs: puts the view together from the caches (informers). Nothing is decided here.
 
-What its state asks to be told is told once for each edit and not at every look.
+An event about its state is sent once for each edit and not at every reconcile.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
-"""Whether a cluster that is gone has left Pods: the API server itself is asked, when the view shows none.
+"""Whether a cluster that is gone has left Pods: the API server itself is asked, when the cache shows none.
 
-The views of RayClusters and of Pods are not equally new. Pods that another controller made a moment ago may be missing
-in a view that is behind, and "Suspended" is a promise to whoever queues jobs: their room is free.
+The caches of RayClusters and of Pods are not equally fresh. Pods that another controller made a moment ago may be
+missing in a stale one, and "Suspended" is a promise to whoever queues jobs: their room is free.
 """
 
 from collections.abc import Awaitable, Callable

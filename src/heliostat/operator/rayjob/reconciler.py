@@ -1,7 +1,7 @@
-"""RayJobs on the loop: the view is put together from caches and from what Ray says. Nothing is decided here.
+"""The reconciler of RayJobs: puts the view together from caches (informers) and from what Ray says. Decides nothing.
 
-A job is looked at again when it or anything it controls changes, when the cluster that it
-chose does, when Ray tells something new of it, and when a deadline of it is over.
+A job is requeued when it or anything it controls changes, when the cluster that it chose does, when Ray tells something
+new of it, and when a deadline of it is over.
 """
 
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,7 @@
-"""RayServices on the loop: the view is put together from caches and from what Serve says. Nothing is decided here.
+"""The reconciler of RayServices: puts the view together from caches and from what Serve says. Decides nothing.
 
-A service is looked at again when it or anything it controls changes, when Pods of its
-clusters or the endpoints of its serve Service do, when Serve or a proxy tells something new, and when a time is over.
+A service is requeued when it or anything it controls changes, when Pods of its clusters or the endpoints of its serve
+Service do, when Serve or a proxy tells something new, and when a deadline is over.
 """
 
 from collections.abc import Iterable, Sequence

@@ -6,7 +6,7 @@ deletion for ever, neither a spec that is refused or cannot be read nor a kind t
 
 Differs from KubeRay: R3-3, a finalizer that nothing would remove (fault tolerance or the clean-up switched off) goes
 at once; R3-5, a head that never finishes terminating stops counting, and R1-4, the deadline holds for a refused spec
-and for a view with gaps too.
+and for caches that cannot be filled, too.
 """
 
 from enum import StrEnum

@@ -1,4 +1,4 @@
-"""The claim under the embedded GCS storage (raycluster.md §4.8).
+"""The PersistentVolumeClaim of the embedded GCS storage (raycluster.md §4.8).
 
 A user's claim is only looked for. Ours is made once and never resized: a difference is told, not repaired. Who owns
 it follows the deletion policy: retained means nobody, so that it outlives the cluster. A claim without an owner is
@@ -8,7 +8,7 @@ adopted; one that somebody else controls is not touched, and the Pods wait.
 from collections import Counter
 
 from heliostat.api.markers import JsonObject
-from heliostat.desired.raycluster.context import owner_reference
+from heliostat.desired.owners import owner_reference
 from heliostat.desired.raycluster.model import DesiredCluster
 from heliostat.kube.facts import Unknown
 from heliostat.kube.lookups import CLAIM

@@ -1,4 +1,4 @@
-"""A RayCluster whose spec no ray.io/v1 RayCluster can have: it is told, and its deletion is not held for ever.
+"""A RayCluster that does not match the schema: it is told, and its deletion is not held up for ever.
 
 The API server has let it through, so nobody else tells. Differs from KubeRay: misfit, R1-4.
 """

@@ -3,7 +3,7 @@
 | a replica's Pods | verdict |
 |---|---|
 | one has ended, and was not just made | all go, and a new replica takes the place in the same pass |
-| one is asked away, one is terminating, or some are missing | all go; the place is free when they are gone |
+| one is in ``workersToDelete`` or terminating, or some are missing | all go; the place is free when they are gone |
 | all there | valid; more than asked for is no fault |
 
 A Pod without a replica name belongs to no replica: it is neither counted nor deleted (KubeRay: R5-50), only reported.

@@ -2,7 +2,7 @@
 
 ``why_unhealthy`` is the delete table of raycluster.md §5.2: only an ended Pod, or an ended Ray container that will
 not be restarted, counts; restarts and probes do not. A terminating Pod keeps its place until it is gone, so that a
-group never has more Pods than asked for, but only up to a patience past its grace period: a lost node must not block
+group never has more Pods than asked for, but only for a limited time past its grace period: a lost node must not block
 a group for ever.
 
 A Pod that ends as soon as it is made (no room on its node, a program that is not there) would be replaced as fast as it

@@ -4,8 +4,7 @@ Everything is counted anew from the view; only ``state``, once reached, and endp
 true. Without one head Service and its address nothing can be said, so nothing is written. A status that differs only
 in times is not written either.
 Differs from KubeRay: R8-20, other desired resources are a reason to write, and so is another generation, because
-clients wait for an edit to be observed; L3, a Pod stuck in termination no longer
-counts.
+clients wait for an edit to be observed; L3, a Pod stuck in termination no longer counts.
 """
 
 from collections.abc import Sequence

@@ -4,7 +4,7 @@
    its place.
 2. Every other Pod keeps its place, a terminating one too, until it is gone or stuck.
 3. Free places are filled, with the smallest indices that no Pod has.
-4. Only Pods that stay beyond the wish are surplus; with the autoscaler on it chooses them, not we.
+4. Only Pods that stay beyond ``replicas`` are surplus; with the autoscaler on it chooses them, not we.
 
 An ended worker is replaced in the same pass (KubeRay deletes, reports an error and comes back): the view that holds
 the old Pod gives the new one another name. Groups do not wait for each other.

@@ -44,9 +44,9 @@ def tell_upcoming(timetable: Timetable, now: float) -> Iterator[str]:
     """The next ticks, with the zone's own clock where it differs from UTC."""
     ticks = list(islice(list_ticks(timetable.schedule, now, timetable.zone), SHOWN))
     if not ticks:
-        yield "no tick: no day of the next five years fits the schedule"
+        yield "it never runs: no day of the next five years fits the schedule"
         return
-    yield f"the next {len(ticks)} ticks:"
+    yield f"the next {len(ticks)} scheduled times:"
     for tick in ticks:
         shown = datetime.fromtimestamp(tick, timetable.zone)
         own = "" if timetable.zone is UTC else f" ({shown.isoformat()} in {timetable.zone})"

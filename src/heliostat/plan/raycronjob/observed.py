@@ -9,11 +9,10 @@ from datetime import tzinfo
 from msgspec import Struct
 
 from heliostat.api.cron_policy import CronPolicy, read_policy
-from heliostat.api.cron_schedule import CronError, Schedule, parse_schedule
+from heliostat.api.cron_schedule import CronError, Schedule, find_time_zone, parse_schedule
 from heliostat.api.kinds import RAY_JOB_NAME
 from heliostat.api.markers import JsonObject
 from heliostat.api.raycronjob import RayCronJob
-from heliostat.api.time_zones import find_time_zone
 from heliostat.desired.raycronjob.child import SCHEDULED
 from heliostat.kube.facts import Unknown
 from heliostat.kube.lookups import Found, ListedObjects, Objects, kind_name

@@ -6,9 +6,9 @@ from heliostat.plan.reasons import PEOPLE, Severity, Waiting, WhyWaiting, WhyWri
 class Because(WhyWritten):
     """Why an action is in the plan."""
 
-    TICK = "Tick", "the schedule has come to a tick"
-    TICK_TAKEN = "TickTaken", "the tick has its RayJob"
-    TICK_SKIPPED = "TickSkipped", "the tick is passed over, as its annotations ask"
+    TICK = "Tick", "a scheduled time has come"
+    TICK_TAKEN = "TickTaken", "the RayJob of the scheduled time is there"
+    TICK_SKIPPED = "TickSkipped", "the scheduled time is skipped, as its annotations ask"
     REPLACED = "Replaced", "a newer run takes its place, as the concurrency policy asks"
     TOO_OLD = "TooOld", "more runs are over than the history limit keeps"
 
@@ -18,12 +18,12 @@ class Hold(WhyWaiting):
 
     NEXT_TICK = (
         "NextTick",
-        Waiting(meaning="its next tick has not come yet", verdict="is on time", severity=Severity.HARMLESS),
+        Waiting(meaning="its next scheduled time has not come yet", verdict="is on time", severity=Severity.HARMLESS),
     )
     SUSPENDED = (
         "Suspended",
         Waiting(
-            meaning="no RayJobs are made", fix="set spec.suspend to false; the ticks until then are made up for",
+            meaning="no RayJobs are made", fix="set spec.suspend to false; the runs missed until then are made up for",
             verdict="is suspended",
         ),
     )  # fmt: skip
@@ -33,4 +33,4 @@ class Hold(WhyWaiting):
             meaning="no day of the next five years fits the schedule", fix="correct spec.schedule", mended_by=PEOPLE
         ),
     )
-    OLD_CHILD = "OldChild", Waiting(meaning="a RayJob of the name that the tick needs is being deleted")
+    OLD_CHILD = "OldChild", Waiting(meaning="a RayJob of the name that this run needs is being deleted")

@@ -2,56 +2,51 @@
 
 from heliostat.kube.plan import Event, Ref, Report
 from heliostat.plan.own_conditions import SPEC_NOT_APPLIED
-from heliostat.plan.reports import COLON, NORMAL, WARNING, place_of_ref
+from heliostat.plan.reports import COLON, NORMAL, WARNING, place_of_ref, report_write
 
 COMMA = ", "  # KubeRay: before the error of a Service, and only there
 
 
-def _report(verb: str, reason: str, done: str, failed: str, separator: str = COLON) -> Report:
-    """``verb`` is Create, Update or Delete; ``reason`` the object in the event's reason."""
-    return Report(
-        success=Event(NORMAL, f"{verb}d{reason}", verb, done),
-        failure=Event(WARNING, f"FailedTo{verb}{reason}", verb, failed),
-        separator=separator,
-    )
-
-
 def report_cluster_create(ref: Ref) -> Report:
     place = place_of_ref(ref)
-    return _report("Create", "RayCluster", f"Created RayCluster {place}", f"Failed to create RayCluster {place}")
+    return report_write("Create", "RayCluster", f"Created RayCluster {place}", f"Failed to create RayCluster {place}")
 
 
 def report_cluster_delete(ref: Ref) -> Report:
     place = place_of_ref(ref)
-    return _report("Delete", "RayCluster", f"Deleted cluster {place}", f"Failed to delete cluster {place}")
+    return report_write("Delete", "RayCluster", f"Deleted cluster {place}", f"Failed to delete cluster {place}")
 
 
 def report_workers_suspended(ref: Ref) -> Report:
     place = place_of_ref(ref)
     done = f"Set the `suspend` field to true for all worker groups in cluster {place}"
-    return _report("Update", "RayCluster", done, f"Failed to suspend worker groups in cluster {place}")
+    return report_write("Update", "RayCluster", done, f"Failed to suspend worker groups in cluster {place}")
 
 
 def report_submitter_create(ref: Ref) -> Report:
     place = place_of_ref(ref)
     failed = f"Failed to create new Kubernetes Job {place}"
-    return _report("Create", "RayJobSubmitter", f"Created Kubernetes Job {place}", failed)
+    return report_write("Create", "RayJobSubmitter", f"Created Kubernetes Job {place}", failed)
 
 
 def report_submitter_delete(ref: Ref) -> Report:
     place = place_of_ref(ref)
     failed = f"Failed to delete submitter K8s Job {place}"
-    return _report("Delete", "RayJobSubmitter", f"Deleted submitter K8s Job {place}", failed)
+    return report_write("Delete", "RayJobSubmitter", f"Deleted submitter K8s Job {place}", failed)
 
 
 def report_service_create(ref: Ref) -> Report:
     place = place_of_ref(ref)
-    return _report("Create", "Service", f"Created the service {place}", f"Failed to create the service {place}", COMMA)
+    return report_write(
+        "Create", "Service", f"Created the service {place}", f"Failed to create the service {place}", COMMA
+    )
 
 
 def report_service_update(ref: Ref) -> Report:
     place = place_of_ref(ref)
-    return _report("Update", "Service", f"Updated the service {place}", f"Failed to update the service {place}", COMMA)
+    return report_write(
+        "Update", "Service", f"Updated the service {place}", f"Failed to update the service {place}", COMMA
+    )
 
 
 def cluster_not_found(place: str) -> Event:

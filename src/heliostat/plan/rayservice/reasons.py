@@ -6,7 +6,7 @@ from heliostat.plan.reasons import PEOPLE, Severity, Waiting, WhyWaiting, WhyWri
 class Because(WhyWritten):
     """Why an action is in the plan."""
 
-    PLEDGED = "Pledged", "its clusters have to go before the RayService may"
+    PLEDGED = "Pledged", "a finalizer: its clusters are deleted before the RayService is"
     DELETED = "Deleted", "the RayService is being deleted"
     REFUSED = "Refused", "the spec is refused"
     SUSPENDED = "Suspended", "the service is suspended"
@@ -76,12 +76,12 @@ class Hold(WhyWaiting):
     GATEWAY = (
         "GatewayNotReady",
         Waiting(
-            meaning="nobody carries out the Gateway of an incremental upgrade yet",
+            meaning="no controller has programmed the Gateway of an incremental upgrade yet",
             fix="set spec.upgradeStrategy.clusterUpgradeOptions.gatewayClassName to a GatewayClass that this"
             " Kubernetes has: kubectl get gatewayclass",
         ),
     )
-    ROUTE = "RouteNotReady", Waiting(meaning="who serves the Gateway has not taken up the HTTPRoute as it is now")
+    ROUTE = "RouteNotReady", Waiting(meaning="the Gateway's controller has not accepted the HTTPRoute as it is now")
     STEP = "UpgradeStep", Waiting(meaning="an incremental upgrade waits for its next step")
     NEVER_MOVES = (
         "NeverMoves",
@@ -100,8 +100,11 @@ class Hold(WhyWaiting):
         ),
     )
     ROLLBACK = "Rollback", Waiting(meaning="requests go back to the cluster that served before the upgrade")
-    UNUSED = "UnusedCluster", Waiting(meaning="a cluster that served before goes later", severity=Severity.HARMLESS)
-    LEAVING = "Leaving", Waiting(meaning="what it had is on its way out")
+    UNUSED = (
+        "UnusedCluster",
+        Waiting(meaning="a cluster that served before is deleted later", severity=Severity.HARMLESS),
+    )
+    LEAVING = "Leaving", Waiting(meaning="its objects are being deleted")
     SUSPENDED = (
         "Suspended",
         Waiting(

@@ -1,21 +1,12 @@
 """What people are told about each write of a RayService: KubeRay's events (rayservice.md §12), as data."""
 
 from heliostat.kube.plan import Event, Ref, Report
-from heliostat.plan.reports import COLON, NORMAL, WARNING, place_of_ref
-
-
-def _report(verb: str, reason: str, done: str, failed: str) -> Report:
-    """``verb`` is Create, Update or Delete; ``reason`` the object in the event's reason."""
-    return Report(
-        success=Event(NORMAL, f"{verb}d{reason}", verb, done),
-        failure=Event(WARNING, f"FailedTo{verb}{reason}", verb, failed),
-        separator=COLON,
-    )
+from heliostat.plan.reports import COLON, NORMAL, WARNING, place_of_ref, report_write
 
 
 def report_cluster_create(ref: Ref) -> Report:
     place = place_of_ref(ref)
-    return _report(
+    return report_write(
         "Create", "RayCluster", f"Created the RayCluster {place}", f"Failed to create the RayCluster {place}"
     )
 
@@ -23,27 +14,27 @@ def report_cluster_create(ref: Ref) -> Report:
 def report_cluster_update(ref: Ref, role: str) -> Report:
     """``role`` is active or pending."""
     what = f"the {role} RayCluster {place_of_ref(ref)}"
-    return _report("Update", "RayCluster", f"Updated {what}", f"Failed to update {what}")
+    return report_write("Update", "RayCluster", f"Updated {what}", f"Failed to update {what}")
 
 
 def report_cluster_delete(ref: Ref, during: str = "") -> Report:
     what = f"the RayCluster {place_of_ref(ref)}{during}"
-    return _report("Delete", "RayCluster", f"Deleted {what}", f"Failed to delete {what}")
+    return report_write("Delete", "RayCluster", f"Deleted {what}", f"Failed to delete {what}")
 
 
 def report_service_create(ref: Ref) -> Report:
     place = place_of_ref(ref)
-    return _report("Create", "Service", f"Created the service {place}", f"Failed to create the service {place}")
+    return report_write("Create", "Service", f"Created the service {place}", f"Failed to create the service {place}")
 
 
 def report_service_update(ref: Ref) -> Report:
     place = place_of_ref(ref)
-    return _report("Update", "Service", f"Updated the service {place}", f"Failed to update the service {place}")
+    return report_write("Update", "Service", f"Updated the service {place}", f"Failed to update the service {place}")
 
 
 def report_service_delete(ref: Ref, during: str) -> Report:
     what = f"the Service {place_of_ref(ref)}{during}"
-    return _report("Delete", "Service", f"Deleted {what}", f"Failed to delete {what}")
+    return report_write("Delete", "Service", f"Deleted {what}", f"Failed to delete {what}")
 
 
 def report_gateway(verb: str, ref: Ref) -> Report:
@@ -58,9 +49,9 @@ def _report_routing(verb: str, what: str, place: str) -> Report:
     """``verb`` is Create, Update, or Delete during suspend."""
     if verb == "Create":
         of = f"{what} for RayService {place}"
-        return _report(verb, what, f"Created {of}", f"Failed to create {of}")
+        return report_write(verb, what, f"Created {of}", f"Failed to create {of}")
     of = f"the {what} {place}" + (" during suspend" if verb == "Delete" else "")
-    return _report(verb, what, f"{verb}d {of}", f"Failed to {verb.lower()} {of}")
+    return report_write(verb, what, f"{verb}d {of}", f"Failed to {verb.lower()} {of}")
 
 
 def report_capacity(place: str) -> Report:
@@ -82,12 +73,12 @@ ROLLBACK_IMPOSSIBLE = Event(
 
 def report_head_label(place: str, value: str) -> Report:
     what = f'the serve label to "{value}" for the Head Pod {place}'
-    return _report("Update", "HeadPodServeLabel", f"Updated {what}", f"Failed to update {what}")
+    return report_write("Update", "HeadPodServeLabel", f"Updated {what}", f"Failed to update {what}")
 
 
 def report_applications(place: str) -> Report:
     what = f"serve applications to the RayCluster {place}"
-    return _report("Update", "ServeApplications", f"Updated {what}", f"Failed to update {what}")
+    return report_write("Update", "ServeApplications", f"Updated {what}", f"Failed to update {what}")
 
 
 def applications_impossible(place: str, why: str) -> Event:

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
+from heliostat.local.child_environment import read_earlier_life, tell_earlier_life
 from heliostat.local.children import Child
-from heliostat.local.earlier_life import read_earlier_life, tell_earlier_life
 from heliostat.runtime.process import ProcessSettings, seconds_until_landed
 
 
