@@ -17,6 +17,7 @@ from tools.samples.verdicts import (
     judge_documents,
     judge_late,
     judge_objects,
+    tell_states,
 )
 
 
@@ -120,6 +121,13 @@ def test_what_is_over_says_why(found: Tree, why: str) -> None:
     assert verdict is not None
     assert verdict.here == CANNOT
     assert verdict.why.startswith(why)
+
+
+def test_what_nothing_is_said_about_is_told_by_its_state() -> None:
+    job = {**document("RayJob"), "status": {"jobDeploymentStatus": "Running", "jobStatus": "PENDING"}}
+    assert tell_states([job, document("RayService"), CLUSTER]) == (
+        "RayJob Running, PENDING; RayService without a state; RayCluster ready"
+    )
 
 
 def test_a_run_without_the_internet_says_so() -> None:

@@ -13,6 +13,7 @@ from tools.samples.verdicts import (
     is_ray,
     judge_late,
     judge_objects,
+    tell_states,
 )
 
 from heliostat.kube.resource_types import ResourceType
@@ -91,7 +92,7 @@ async def _find_last_warning(session: Session, objects: Sequence[Tree]) -> str:
     events = await session.list_in(_EVENT, NAMESPACE)
     about = [event for event in events if event["regarding"].get("uid") in uids and event["type"] == "Warning"]
     about.sort(key=lambda event: int(event["metadata"]["resourceVersion"]))
-    return str(about[-1]["note"]) if about else "nothing says why"
+    return str(about[-1]["note"]) if about else tell_states(objects)
 
 
 async def _take_down(session: Session, placed: Sequence[Tree]) -> None:

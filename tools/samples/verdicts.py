@@ -165,6 +165,16 @@ def _find_failure(each: Tree) -> str:
     return ""
 
 
+def tell_states(objects: Iterable[Tree]) -> str:
+    """How far what belongs to Ray has come."""
+    told = []
+    for each in filter(is_ray, objects):
+        status = each.get("status", {})
+        words = (status.get(key) for key in ("state", "jobDeploymentStatus", "serviceStatus", "jobStatus"))
+        told.append(f"{each['kind']} {', '.join(filter(None, words)) or 'without a state'}")
+    return "; ".join(told)
+
+
 def _shorten(text: str) -> str:
     """What Ray says of it, and the program's last line."""
     words = read_last_words(text)
