@@ -25,7 +25,7 @@ from tools.samples.trying import try_sample  # noqa: E402
 from tools.samples.verdicts import Tree, Verdict, judge_documents  # noqa: E402
 
 from heliostat.api.kinds import KINDS  # noqa: E402
-from heliostat.api.settings import GATES  # noqa: E402
+from heliostat.api.settings import GATES, Settings, default_gates  # noqa: E402
 from heliostat.embedded.access.users import ANONYMOUS  # noqa: E402
 from heliostat.embedded.in_process import InProcessTransport  # noqa: E402
 from heliostat.embedded.server.messages import Request  # noqa: E402
@@ -41,6 +41,7 @@ NOT_ASKED_FOR = (  # gates that no sample is about
     "KubernetesWAS",  # it replaces the scheduling of every cluster
     "SidecarSubmitterRestart",  # it needs a Kubernetes that is newer than what we serve
 )
+_RAY_HEAD = {"name": "ray-head", "image": "rayproject/ray:2.52.0", "resources": {"requests": {"cpu": "200m"}}}
 BEFORE: dict[str, tuple[Tree, ...]] = {  # what the comments of a file tell the user to make first
     "ray-cluster.auth-manual.yaml": (
         {
@@ -49,7 +50,15 @@ BEFORE: dict[str, tuple[Tree, ...]] = {  # what the comments of a file tell the 
             "metadata": {"name": "ray-cluster-with-auth"},
             "stringData": {"auth_token": "raycluster_secret"},
         },
-    )
+    ),
+    "ray-job.use-existing-raycluster.yaml": (
+        {
+            "apiVersion": "ray.io/v1",
+            "kind": "RayCluster",
+            "metadata": {"name": "ray-cluster-kuberay"},
+            "spec": {"headGroupSpec": {"template": {"spec": {"containers": [_RAY_HEAD]}}}},
+        },
+    ),
 }
 
 
@@ -57,7 +66,7 @@ def main() -> int:
     options = _parse()
     files = sorted(path for path in options.samples.rglob("*.yaml") if _is_meant(path, options))
     state = Path(tempfile.mkdtemp(prefix="heliostat-samples-"))
-    gates = ",".join(f"{name}=true" for name in GATES if name not in NOT_ASKED_FOR)
+    gates = ",".join(f"{name}=true" for name in _list_gates())
     os.environ["HELIOSTAT_STATE"] = str(state)
     try:
         subprocess.run([HELIOSTAT, "up", "--ephemeral", "--feature-gates", gates], check=True)
@@ -67,6 +76,10 @@ def main() -> int:
         shutil.rmtree(state, ignore_errors=True)
     print(f"written: {options.output}")
     return 0
+
+
+def _list_gates() -> list[str]:
+    return [name for name in GATES if name not in NOT_ASKED_FOR]
 
 
 def _parse() -> argparse.Namespace:
@@ -79,7 +92,7 @@ def _parse() -> argparse.Namespace:
         default=[],
         help="just these files; the other rows of the page stay",
     )
-    parser.add_argument("--seconds", type=float, default=240.0, help="the most that one sample may take (240)")
+    parser.add_argument("--seconds", type=float, default=120.0, help="the most that one sample may take (120)")
     parser.add_argument("--output", type=Path, default=PAGE, help="the page (docs/reference/samples.md)")
     options = parser.parse_args()
     if not options.samples.is_dir():
@@ -94,7 +107,7 @@ def _is_meant(path: Path, options: argparse.Namespace) -> bool:
 
 async def _run_all(options: argparse.Namespace, files: Sequence[Path], kubeconfig: Path) -> None:
     """The page is written with every row: a run takes half an hour, and may be stopped."""
-    reconciled = find_reconciled()
+    reconciled, is_online = find_reconciled(), _has_way_out()
     rows = read_rows(options.output.read_text()) if options.only and options.output.exists() else {}
     async with open_session(kubeconfig, patience=60.0) as session:
         for path in files:
@@ -103,7 +116,7 @@ async def _run_all(options: argparse.Namespace, files: Sequence[Path], kubeconfi
             verdict = judge_documents(trees, reconciled) or await _try(session, name, trees, options.seconds)
             kinds = ", ".join(dict.fromkeys(tree["kind"] for tree in trees))
             rows[name] = Row(name, kinds, verdict)
-            options.output.write_text(build_page(rows.values()))
+            options.output.write_text(build_page(rows.values(), is_online=is_online))
             print(f"{time.monotonic() - begun:6.1f} s  {name}: {verdict.here} {verdict.why}", flush=True)
 
 
@@ -111,9 +124,17 @@ async def _try(session: Session, name: str, trees: Sequence[Tree], seconds: floa
     return await try_sample(session, [*BEFORE.get(name, ()), *trees], seconds)
 
 
+def _has_way_out() -> bool:
+    """A default route."""
+    routes = [line.split() for line in Path("/proc/net/route").read_text().splitlines()[1:]]
+    return any(destination == "00000000" for _device, destination, *_ in routes)
+
+
 def find_reconciled() -> set[str]:
-    """The kinds that a whole operator, which reaches no server, has controllers for."""
-    operator = RayOperator(InProcessTransport(_unreachable, ANONYMOUS), OperatorOptions(), on_problem=_ignore)
+    """The kinds that a whole operator, with the gates of a run, has controllers for; it reaches no server."""
+    gates = default_gates() | dict.fromkeys(_list_gates(), True)
+    options = OperatorOptions(settings=Settings(gates=gates))
+    operator = RayOperator(InProcessTransport(_unreachable, ANONYMOUS), options, on_problem=_ignore)
     names = {controller.reconciler.name for controller in operator.host.controllers}
     return {kind for kind in KINDS if f"{kind.lower()}-controller" in names}
 

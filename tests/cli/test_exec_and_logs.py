@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from cli.typed_commands import Commands
+from cli.typed_commands import Commands, example, write
 from embedded.node_connections.running import PODS, NodeServer, node_server
 from embedded.processes.running import HELIOSTAT, PATIENCE, wait_until
 
@@ -68,6 +68,11 @@ class TestExec:
     def test_a_raycluster_stands_for_its_head(self, served: NodeServer) -> None:
         assert execute(served, "demo", "-c", "autoscaler", "--", "echo", "hi").stdout == b"hi\n"
         assert execute(served, "raycluster/demo", "--", "echo", "-n", "a b").stdout == b"a b"
+
+    def test_a_file_stands_for_the_raycluster_in_it(self, served: NodeServer, tmp_path: Path) -> None:
+        file = write(tmp_path, example("demo"))
+        for words in ((file,), ("-f", file)):
+            assert execute(served, *words, "--", "echo", "-n", "a").stdout == b"a"
 
     def test_a_command_that_is_not_there(self, served: NodeServer) -> None:
         ended = execute(served, "p", "--", "no-such-program")
@@ -146,6 +151,10 @@ class TestLogs:
     def test_of_the_head_of_a_raycluster(self, run: Commands) -> None:
         assert run("logs", "demo") == (0, "demo-head-x/ray-head\n", "")
         assert run("logs", "raycluster/demo", "-c", "autoscaler")[1] == "demo-head-x/autoscaler\n"
+
+    def test_of_the_raycluster_that_a_file_has(self, run: Commands, tmp_path: Path) -> None:
+        file = write(tmp_path, example("demo"))
+        assert run("logs", file) == run("logs", "--filename", file) == (0, "demo-head-x/ray-head\n", "")
 
     def test_followed_to_their_end(self, run: Commands) -> None:
         assert run("logs", "p", "-f")[1] == "line 0\nline 1\nline 2\n"

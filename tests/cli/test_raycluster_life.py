@@ -110,7 +110,7 @@ def test_a_name_alone_or_a_file_says_which_object_is_meant(run: Commands, tmp_pa
     assert run("apply", file)[0] == 0
     extra = ("--no-wait",) if command == "delete" else ()
     by_file, by_name = ((command, "-f", file, *extra), (command, f"named-{command}", *extra))
-    for call in (by_name, by_file) if command != "delete" else (by_name,):
+    for call in (by_name, by_file, (command, file)) if command != "delete" else (by_name,):
         _code, out, err = run(*call)
         assert f"named-{command}" in out, err
     code, _out, err = run(command, "named-x")

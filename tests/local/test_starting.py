@@ -1,15 +1,18 @@
 """``heliostat up`` as a process, when it cannot work: it says why within seconds, and nothing goes on."""
 
+import re
 import signal
 import socket
 import subprocess
 import sys
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from cli.typed_commands import EXAMPLE
+from cli.typed_commands import EXAMPLE, write
 from embedded.processes.running import wait_until
 from heliostat.local.ports import HOST
 from heliostat.local.state import State, open_state
@@ -73,6 +76,20 @@ def test_the_last_words_of_a_control_plane_that_ends_are_the_reason(machine: Mac
     assert "Traceback" not in result.stderr
     assert f"other users can reach it (mode 0755); run: chmod 700 {machine.state.server}" in result.stderr
     assert processes_in(machine.state.path) == []
+
+
+def test_up_says_where_the_dashboards_of_clusters_that_are_there_are(machine: Machine, tmp_path: Path) -> None:
+    """The address is there before the cluster is: until its head runs it tells why it does not."""
+    assert machine("up").returncode == 0
+    headless = EXAMPLE.read_text().replace("rayproject/ray:", "example.com/nobody:")
+    assert machine("apply", write(tmp_path, headless)).returncode == 0
+    again = machine("up")
+    found = re.search(r"^dashboard of RayCluster hello: (http://127\.0\.0\.1:\d+)$", again.stdout, re.MULTILINE)
+    assert found is not None, again.stdout + again.stderr
+    with pytest.raises(urllib.error.HTTPError, match="503"):
+        urllib.request.urlopen(found[1], timeout=SECONDS)  # noqa: S310  our own address
+    machine("down", "--purge")
+    wait_until(lambda: not processes_in(machine.state.path), "the address outlives the supervisor", SECONDS)
 
 
 def test_what_is_not_ready_in_time_is_stopped(machine: Machine) -> None:

@@ -15,7 +15,9 @@ from tools.samples.verdicts import (
     Verdict,
     find_reservations,
     judge_documents,
+    judge_late,
     judge_objects,
+    tell_states,
 )
 
 
@@ -66,7 +68,7 @@ async def _ask() -> set[str]:
 
 
 def test_the_kinds_are_asked_of_the_operator_itself() -> None:
-    assert "RayCluster" in asyncio.run(_ask())
+    assert asyncio.run(_ask()) == {"RayCluster", "RayJob", "RayService", "RayCronJob"}
 
 
 def test_a_cluster_that_is_ready_with_all_its_pods_runs() -> None:
@@ -75,6 +77,62 @@ def test_a_cluster_that_is_ready_with_all_its_pods_runs() -> None:
     assert judge_objects([document()], [READY]) is None
     redis = {**document("StatefulSet", "apps/v1", replicas=1), "status": {"replicas": 1}}
     assert judge_objects([CLUSTER, redis], [READY]) is None
+
+
+def test_a_rayjob_that_is_complete_runs_also_when_its_pods_are_gone() -> None:
+    job = {**document("RayJob"), "status": {"jobDeploymentStatus": "Complete"}}
+    assert judge_objects([job], []) == Verdict(RUNS)
+
+
+def test_a_program_that_is_written_to_run_for_longer_does_what_it_should() -> None:
+    job = {**document("RayJob"), "status": {"jobDeploymentStatus": "Running", "jobStatus": "RUNNING"}}
+    assert judge_objects([job], [READY]) is None
+    assert judge_late([job], 60.0) == Verdict(RUNS, "its program was left after 60 s")
+    assert judge_late([{**job, "status": {"jobStatus": "PENDING"}}], 60.0) is None
+    assert judge_late([CLUSTER], 60.0) is None
+
+
+@pytest.mark.parametrize(
+    ("found", "why"),
+    [
+        (
+            {
+                **document("RayJob"),
+                "status": {"jobDeploymentStatus": "Failed", "message": "Job failed:\n\nno way\n"},
+            },
+            "Job failed: no way",
+        ),
+        ({**document("RayJob"), "status": {"jobDeploymentStatus": "Suspended"}}, "it stays suspended until"),
+        (
+            {
+                **document("RayService"),
+                "status": {
+                    "pendingServiceStatus": {
+                        "applicationStatuses": {"fruit": {"status": "DEPLOY_FAILED", "message": "no zip"}}
+                    }
+                },
+            },
+            "application fruit is DEPLOY_FAILED: no zip",
+        ),
+    ],
+)
+def test_what_is_over_says_why(found: Tree, why: str) -> None:
+    verdict = judge_objects([found], [READY])
+    assert verdict is not None
+    assert verdict.here == CANNOT
+    assert verdict.why.startswith(why)
+
+
+def test_what_nothing_is_said_about_is_told_by_its_state() -> None:
+    job = {**document("RayJob"), "status": {"jobDeploymentStatus": "Running", "jobStatus": "PENDING"}}
+    assert tell_states([job, document("RayService"), CLUSTER]) == (
+        "RayJob Running, PENDING; RayService without a state; RayCluster ready"
+    )
+
+
+def test_a_run_without_the_internet_says_so() -> None:
+    assert "no way to the internet" in build_page([], is_online=False)
+    assert "no way to the internet" not in build_page([])
 
 
 def test_what_a_sample_asks_for_and_does_not_get_is_said_though_it_runs() -> None:

@@ -12,10 +12,13 @@ _HEADER = """<!-- made by tools/run_samples.py: make samples SAMPLES=…/ray-ope
 
 What becomes of each of KubeRay's own sample files on `heliostat up`, with the images that
 [the local node](../how-to/run-on-this-machine.md#images) provides. The files are taken as they are, one after the
-other, on one control plane. *runs*: RayClusters, Deployments and StatefulSets are ready, and so is every Pod.
-*accepted*: the objects are kept, and nothing here acts on them. *not yet*: the operator does not know the kind.
-*cannot*: for the reason given.
+other, on one control plane, all gates on. *runs*: RayClusters, RayServices, Deployments and StatefulSets are ready, and
+so is every Pod; RayJobs, also those of RayCronJobs, are complete. *accepted*: the objects are kept, and nothing here
+acts on them. *not yet*: the operator does not know the kind. *cannot*: for the reason given.{}
 """
+_OFFLINE = """
+
+The run had no way to the internet: what programs fetch from elsewhere while they run was out of their reach."""
 _TITLES = "| sample | kinds | here | why |\n|---|---|---|---|"
 _ROW = re.compile(r"^\| `(?P<file>[^`]+)` \| (?P<kinds>[^|]*) \| (?P<here>[^|]*) \| (?P<why>.*) \|$", re.MULTILINE)
 _LONGEST = 300
@@ -27,12 +30,17 @@ class Row(Struct, frozen=True):
     verdict: Verdict
 
 
-def build_page(rows: Iterable[Row]) -> str:
+def build_page(rows: Iterable[Row], *, is_online: bool = True) -> str:
     ordered = sorted(rows, key=lambda row: row.file)
     counts = Counter(row.verdict.here for row in ordered)
     told = ", ".join(f"{counts[here]} {here}" for here in (RUNS, ACCEPTED, NOT_YET, CANNOT) if counts[here])
     lines = [_build_row(row) for row in ordered]
-    return "\n".join((_HEADER, f"Of {len(ordered)} files: {told}.\n", _TITLES, *lines)) + "\n"
+    return (
+        "\n".join(
+            (_HEADER.format("" if is_online else _OFFLINE), f"Of {len(ordered)} files: {told}.\n", _TITLES, *lines)
+        )
+        + "\n"
+    )
 
 
 def _build_row(row: Row) -> str:

@@ -4,13 +4,24 @@ import asyncio
 import time
 from collections.abc import Sequence
 
-from tools.samples.verdicts import CANNOT, Tree, Verdict, find_needs, find_reservations, is_ray, judge_objects
+from tools.samples.verdicts import (
+    CANNOT,
+    Tree,
+    Verdict,
+    find_needs,
+    find_reservations,
+    is_ray,
+    judge_late,
+    judge_objects,
+    tell_states,
+)
 
 from heliostat.kube.resource_types import ResourceType
 from heliostat.local.session import Session, UnknownKindError
 from heliostat.runtime.errors import ApiError
 
 NAMESPACE = "default"
+_RAY_JOB = ResourceType("ray.io/v1", "RayJob", "rayjobs")
 _POD = ResourceType("v1", "Pod", "pods")
 _EVENT = ResourceType("events.k8s.io/v1", "Event", "events")
 _POLL_SECONDS = 0.5
@@ -51,6 +62,7 @@ async def _watch(session: Session, placed: Sequence[Tree], seconds: float) -> Ve
     bad_since: float | None = None
     while True:
         objects = [found for tree in placed if (found := await session.find(tree)) is not None]
+        objects += await _find_made(session, objects)
         verdict = judge_objects(objects, await session.list_in(_POD, NAMESPACE))
         now = time.monotonic()
         if verdict is not None and verdict.here != CANNOT:
@@ -59,11 +71,19 @@ async def _watch(session: Session, placed: Sequence[Tree], seconds: float) -> Ve
         if verdict is not None and bad_since is not None and now - bad_since > _STEADY_SECONDS:
             return verdict
         if now > deadline:
+            verdict = verdict or judge_late(objects, seconds)
             if verdict is None:
                 why = await _find_last_warning(session, objects)
                 verdict = Verdict(CANNOT, f"not ready after {seconds:.0f} s: {why}")
             return verdict
         await asyncio.sleep(_POLL_SECONDS)
+
+
+async def _find_made(session: Session, objects: Sequence[Tree]) -> list[Tree]:
+    """The RayJobs of a RayCronJob: it runs when they do."""
+    crons = {each["metadata"]["uid"] for each in objects if each["kind"] == "RayCronJob"}
+    jobs = await session.list_in(_RAY_JOB, NAMESPACE) if crons else []
+    return [job for job in jobs if crons & {owner["uid"] for owner in job["metadata"].get("ownerReferences", ())}]
 
 
 async def _find_last_warning(session: Session, objects: Sequence[Tree]) -> str:
@@ -72,7 +92,7 @@ async def _find_last_warning(session: Session, objects: Sequence[Tree]) -> str:
     events = await session.list_in(_EVENT, NAMESPACE)
     about = [event for event in events if event["regarding"].get("uid") in uids and event["type"] == "Warning"]
     about.sort(key=lambda event: int(event["metadata"]["resourceVersion"]))
-    return str(about[-1]["note"]) if about else "nothing says why"
+    return str(about[-1]["note"]) if about else tell_states(objects)
 
 
 async def _take_down(session: Session, placed: Sequence[Tree]) -> None:

@@ -10,6 +10,8 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from heliostat.explain.last_words import read_last_words
+
 Tree = dict[str, Any]
 
 RUNS: Final = "runs"
@@ -21,6 +23,7 @@ RAY_GROUP = "ray.io/"
 _HARDWARE = re.compile(r"(?:^|/)(?:gpu|tpu)(?:-fraction)?$")
 _HOPELESS = ("ErrImagePull", "ImagePullBackOff", "InvalidImageName", "CreateContainerConfigError", "ContainerCannotRun")
 _CRASHES = 3
+_GIVEN_UP = ("DEPLOY_FAILED", "UNHEALTHY")
 _GANG = "ray.io/gang-scheduling-enabled"
 _DEFAULT_SCHEDULER = "default-scheduler"
 _ADDRESS = re.compile(r"\bhttps?://([\w-]+(?:\.[\w-]*[a-z][\w-]*)+)|\b((?:gs|s3)://[\w@.-]+)")
@@ -102,12 +105,22 @@ def judge_objects(objects: Iterable[Tree], pods: Sequence[Tree]) -> Verdict | No
         if why:
             return Verdict(CANNOT, why)
     for each in found:
-        if is_ray(each) and _has_failed(each):
-            return Verdict(CANNOT, str(each["status"].get("message") or each["status"].get("reason") or "it failed"))
+        why = _find_failure(each) if is_ray(each) else ""
+        if why:
+            return Verdict(CANNOT, why)
     done = all(_is_there(each) for each in found) and all(_is_ready(pod) for pod in pods)
     if not done:
         return None
-    return Verdict(RUNS) if pods else Verdict(ACCEPTED, "objects that nobody acts on here")
+    # The Pods of a RayJob may be gone when it is over.
+    is_acted_on = bool(pods) or any(map(is_ray, found))
+    return Verdict(RUNS) if is_acted_on else Verdict(ACCEPTED, "objects that nobody acts on here")
+
+
+def judge_late(objects: Iterable[Tree], seconds: float) -> Verdict | None:
+    """When its time is over: a program that is written to run for longer does what it should."""
+    jobs = [each for each in objects if each["kind"] == "RayJob" and not _is_there(each)]
+    is_running = [each.get("status", {}).get("jobStatus") == "RUNNING" for each in jobs]
+    return Verdict(RUNS, f"its program was left after {seconds:.0f} s") if jobs and all(is_running) else None
 
 
 def _find_obstacle(pod: Tree) -> str:
@@ -138,9 +151,34 @@ def _is_ready(pod: Tree) -> bool:
     return any(each["type"] == "Ready" and each["status"] == "True" for each in status.get("conditions", ()))
 
 
-def _has_failed(each: Tree) -> bool:
+def _find_failure(each: Tree) -> str:
+    """Empty: nothing that is over."""
     status = each.get("status", {})
-    return "Failed" in (status.get("jobDeploymentStatus"), status.get("state")) or status.get("state") == "failed"
+    if status.get("jobDeploymentStatus") == "Suspended":
+        return "it stays suspended until somebody resumes it"
+    if "Failed" in (status.get("jobDeploymentStatus"), status.get("state")) or status.get("state") == "failed":
+        return _shorten(str(status.get("message") or status.get("reason") or "it failed"))
+    for slot in ("pendingServiceStatus", "activeServiceStatus"):
+        for name, application in ((status.get(slot) or {}).get("applicationStatuses") or {}).items():
+            if application.get("status") in _GIVEN_UP:
+                return f"application {name} is {application['status']}: {_shorten(application.get('message', ''))}"
+    return ""
+
+
+def tell_states(objects: Iterable[Tree]) -> str:
+    """How far what belongs to Ray has come."""
+    told = []
+    for each in filter(is_ray, objects):
+        status = each.get("status", {})
+        words = (status.get(key) for key in ("state", "jobDeploymentStatus", "serviceStatus", "jobStatus"))
+        told.append(f"{each['kind']} {', '.join(filter(None, words)) or 'without a state'}")
+    return "; ".join(told)
+
+
+def _shorten(text: str) -> str:
+    """What Ray says of it, and the program's last line."""
+    words = read_last_words(text)
+    return ": ".join((words.said, *(line.strip() for line in words.lines[-1:])))
 
 
 def _is_there(each: Tree) -> bool:

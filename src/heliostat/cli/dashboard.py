@@ -12,6 +12,7 @@ from heliostat.cli.addresses import Lead, at_an_address, open_in_background, sta
 from heliostat.cli.cluster_access import Cluster, run_on_cluster
 from heliostat.cli.errors import CommandError
 from heliostat.cli.forwarding import HOST, FindPort, PodPort
+from heliostat.cli.objects_meant import add_file_flag, take_words
 from heliostat.cli.pods_meant import fetch_pod
 from heliostat.cli.which_cluster import add_cluster_flags
 from heliostat.kube.jsontree import JsonObject
@@ -25,7 +26,7 @@ _KINDS = ("raycluster", "rayclusters", "raycluster.ray.io", "rayclusters.ray.io"
 
 def run(arguments: list[str]) -> int:
     options = _parse(arguments)
-    options.name = _name_of(options.target)
+    options.name = _name_of("/".join(take_words(options, (RAY_CLUSTER.kind,))))
     return run_on_cluster(options, lambda cluster: _open(cluster, options))
 
 
@@ -37,7 +38,10 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         " the cluster does.",
         allow_abbrev=False,
     )
-    parser.add_argument("target", metavar="RAYCLUSTER", help="a name, or raycluster/NAME")
+    parser.add_argument(
+        "target", nargs="*", metavar="RAYCLUSTER|FILE", help="a name, raycluster/NAME, or a file with one"
+    )
+    add_file_flag(parser)
     parser.add_argument("--port", type=int, help=f"the port on {HOST} ({USUAL_PORT}, or any free one if it is taken)")
     parser.add_argument("--no-browser", action="store_true", help="print the address alone")
     parser.add_argument("--background", action="store_true", help="do not wait here; the address stays")

@@ -8,6 +8,7 @@ from contextlib import ExitStack, suppress
 from heliostat.cli.channels import Channel, Channels, Ending, open_channels, read_ending
 from heliostat.cli.cluster_access import Cluster, run_on_cluster
 from heliostat.cli.errors import CommandError
+from heliostat.cli.objects_meant import add_file_flag, take_words
 from heliostat.cli.own_terminal import build_size, is_terminal, on_resize, pump_input, raw_terminal
 from heliostat.cli.pods_meant import fetch_pod, join_target, pick_container
 from heliostat.cli.which_cluster import add_cluster_flags
@@ -16,6 +17,7 @@ from heliostat.operator.kinds import POD
 from heliostat.runtime.calls import path_of
 from heliostat.runtime.transport import Call
 
+KINDS = ("RayCluster", "Pod")
 CANNOT_RUN, NOT_FOUND = 126, 127  # as shells have it
 # How nodes tell that there is no such program: runc, crun, and our own.
 _WRAPPING = "error executing command in container: "
@@ -30,12 +32,15 @@ def run(arguments: list[str]) -> int:
 def _parse(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="heliostat exec",
-        usage="heliostat exec RAYCLUSTER|POD [-c CONTAINER] [OPTIONS] -- COMMAND [ARGUMENT …]",
+        usage="heliostat exec RAYCLUSTER|POD|FILE [-c CONTAINER] [OPTIONS] -- COMMAND [ARGUMENT …]",
         description="Run a command in a container. A RayCluster stands for its head Pod. Input goes to the command;"
         " when input and output are a terminal, so is the command's. The exit code is the command's.",
         allow_abbrev=False,
     )
-    parser.add_argument("target", nargs="+", metavar="RAYCLUSTER|POD", help="a name, or raycluster/NAME or pod/NAME")
+    parser.add_argument(
+        "target", nargs="*", metavar="RAYCLUSTER|POD|FILE", help="a name, raycluster/NAME, pod/NAME, or a file with one"
+    )
+    add_file_flag(parser)
     parser.add_argument("-c", "--container", default="", help="the container (the Pod's default, or its first)")
     parser.add_argument("-i", "--stdin", action="store_true", help="accepted as in kubectl; stdin is passed anyway")
     parser.add_argument(
@@ -47,9 +52,9 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     own, command = _split(arguments)
     options = parser.parse_args(own)
     if not command:
-        target, *rest = options.target
+        target, *rest = options.target or ["RAYCLUSTER"]
         raise CommandError(f"no command: write heliostat exec {target} -- {' '.join(rest) or 'COMMAND'}")
-    options.command, options.target = command, join_target(options.target)
+    options.command, options.target = command, join_target(take_words(options, KINDS))
     return options
 
 

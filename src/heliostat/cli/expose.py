@@ -12,6 +12,7 @@ from heliostat.cli.addresses import Lead, at_an_address, open_in_background, sta
 from heliostat.cli.cluster_access import Cluster, run_on_cluster
 from heliostat.cli.errors import CommandError
 from heliostat.cli.forwarding import HOST, FindPort, PodPort
+from heliostat.cli.objects_meant import add_file_flag, take_words
 from heliostat.cli.which_cluster import add_cluster_flags
 from heliostat.kube.jsontree import JsonObject
 from heliostat.kube.resource_types import ResourceType
@@ -29,6 +30,7 @@ _KINDS = ("rayservice", "rayservices", "rayservice.ray.io", "rayservices.ray.io"
 
 def run(arguments: list[str]) -> int:
     options = _parse(arguments)
+    options.target = "/".join(take_words(options, (RAY_SERVICE.kind, "Gateway")))
     options.name = _name_of(options.target)
     if _kind_of(options.target) in exposed_gateways.KINDS:
         stays = options.background
@@ -45,7 +47,10 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         " until Ctrl-C. On a local cluster, --background lets the address stay for as long as the service does.",
         allow_abbrev=False,
     )
-    parser.add_argument("target", metavar="TARGET", help="a name, rayservice/NAME or gateway/NAME")
+    parser.add_argument(
+        "target", nargs="*", metavar="TARGET", help="a name, rayservice/NAME, gateway/NAME, or a file with one"
+    )
+    add_file_flag(parser)
     parser.add_argument("--port", type=int, help=f"the port on {HOST} ({USUAL_PORT}, or any free one if it is taken)")
     parser.add_argument("--background", action="store_true", help="do not wait here; the address stays")
     parser.add_argument("--stay", action="store_true", help=argparse.SUPPRESS)  # what --background starts

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from heliostat.cli.cluster_access import Cluster, run_on_cluster
 from heliostat.cli.errors import CommandError, MissingObjectError
-from heliostat.cli.inputs import add_filename_flag, load_documents
+from heliostat.cli.inputs import add_filename_flag, is_file, load_documents
 from heliostat.cli.render import print_objects
 from heliostat.cli.served_kinds import ServedKinds, fetch_kinds
 from heliostat.cli.server_tables import ACCEPT, Table, format_table, read_table
@@ -50,7 +50,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "kind",
         nargs="?",
-        help="such as raycluster, pods, jobs.batch, pod/NAME, several: pod,svc, or a RayCluster's name",
+        help="such as raycluster, pods, jobs.batch, pod/NAME, several: pod,svc, a RayCluster's name, or a file",
     )
     parser.add_argument("name", nargs="*", help="only these")
     add_filename_flag(parser)
@@ -70,6 +70,8 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     add_cluster_flags(parser)
     options = parser.parse_args(arguments)
     options.targets = []
+    if options.kind and is_file(options.kind):
+        options.filename, options.kind, options.name = [*options.filename, options.kind, *options.name], "", []
     if options.kind and "/" in options.kind:
         _take_targets(options)
     try:

@@ -43,9 +43,14 @@ def add_filename_flag(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def is_file(word: str) -> bool:
+    """By its name: no object is called so."""
+    return word == "-" or word.endswith((*_SUFFIXES, "/"))
+
+
 def take_files(options: argparse.Namespace) -> None:
     """What stands among the targets and is a file by its name: ``heliostat plan cluster.yaml``."""
-    files = [word for word in options.target if word == "-" or word.endswith((*_SUFFIXES, "/"))]
+    files = [word for word in options.target if is_file(word)]
     options.filename = [*options.filename, *files]
     options.target = [word for word in options.target if word not in files]
 

@@ -7,6 +7,7 @@ import sys
 from heliostat.cli.cluster_access import REQUEST_SECONDS, Cluster, run_on_cluster
 from heliostat.cli.errors import CommandError, MissingObjectError, UnreachableError
 from heliostat.cli.job_logs import check_job_options, is_job, show_gone_job_log, show_job_log
+from heliostat.cli.objects_meant import add_file_flag, take_words
 from heliostat.cli.pods_meant import fetch_pod, join_target, pick_container
 from heliostat.cli.which_cluster import add_cluster_flags
 from heliostat.operator.kinds import POD
@@ -14,6 +15,7 @@ from heliostat.runtime.calls import path_of
 from heliostat.runtime.errors import error_of
 from heliostat.runtime.transport import Call, Reply
 
+KINDS = ("RayCluster", "RayJob", "Pod")
 _DURATION = re.compile(r"(\d+)([smhd])")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 
@@ -44,12 +46,15 @@ def _remember(options: argparse.Namespace, error: CommandError) -> int:
 def _parse(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="heliostat logs",
-        usage="heliostat logs RAYCLUSTER|POD|rayjob/NAME [-f] [-c CONTAINER] [OPTIONS]",
+        usage="heliostat logs RAYCLUSTER|POD|rayjob/NAME|FILE [-f] [-c CONTAINER] [OPTIONS]",
         description="Print the log of a container. A RayCluster stands for its head Pod. A RayJob"
         " stands for its driver: from Ray while its cluster is there, and afterwards from what is kept.",
         allow_abbrev=False,
     )
-    parser.add_argument("target", nargs="+", metavar="TARGET", help="a name, raycluster/NAME, pod/NAME or rayjob/NAME")
+    parser.add_argument(
+        "target", nargs="*", metavar="TARGET", help="a name, raycluster/NAME, pod/NAME, rayjob/NAME, or a file with one"
+    )
+    add_file_flag(parser, has_short=False)
     parser.add_argument("-f", "--follow", action="store_true", help="stream new output until Ctrl-C")
     parser.add_argument("-c", "--container", default="", help="the container (the Pod's default, or its first)")
     parser.add_argument("-p", "--previous", action="store_true", help="the log of the previous container instance")
@@ -59,7 +64,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--all", action="store_true", help="also of a deleted Pod, as the local node kept it")
     add_cluster_flags(parser)
     options = parser.parse_args(arguments)
-    options.target = join_target(options.target)
+    options.target = join_target(take_words(options, KINDS))
     return options
 
 

@@ -1,33 +1,35 @@
 # ruff: noqa: T201 - these are commands
-"""``python -m conformance servers``: the operator on servers that differ in how they list: each brings a cluster up.
+"""``python -m conformance servers``: the operator on servers that differ in how they list, and in age.
 
 A server may stream lists or not: the feature is off, etcd is too old to tell its progress (Debian's 3.4.23 is), or the
-server is older than the feature. kube-apiserver and etcd alone: nobody runs the Pods, but they have to be there.
+server is older than the feature. On each a RayCluster becomes ready, and RayJobs of two modes come to Complete, on
+nodes of kwok and with a Ray that follows a script.
 """
 
 import asyncio
 import subprocess
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec import Struct
 from tools.kubernetes.build import KUBERNETES, OLDEST, BuildError, provide
-from tools.kubernetes.run import ControlPlane, StartError
+from tools.kubernetes.run import StartError
 
-from conformance.operator.administrator import Administrator
-from conformance.operator.worlds import DEFINITION, Pace, World
-from heliostat.api.crds import all_crds
+from conformance.operator.real_world import real_world
+from conformance.operator.worlds import World
 from heliostat.api.settings import Settings
 from heliostat.kube.documents import read_documents
-from heliostat.operator.kinds import POD, RAY_CLUSTER
-from heliostat.runtime.errors import NotFoundError, ThrottledError
-from heliostat.runtime.https_transport import HttpsTransport
-from heliostat.runtime.kubeconfig import find_connection
-from heliostat.runtime.program import Clocks
+from heliostat.kube.jsontree import JsonObject
+from heliostat.kube.resource_types import ResourceType
+from heliostat.operator.kinds import RAY_CLUSTER, RAY_JOB
+from heliostat.testing.scripted_ray import ScriptedRay
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "raycluster.yaml"
-NO_ACCOUNTS = "--disable-admission-plugins=ServiceAccount"  # nobody makes any
-SECONDS = 120.0
+MODES = ("HTTPMode", "K8sJobMode")
+NAMESPACE = "served"
+NODES = 2
+SECONDS = 240.0  # for all of it
 
 
 class Server(Struct, frozen=True):
@@ -46,7 +48,7 @@ SERVERS = (
 def run_servers(names: Sequence[str]) -> int:
     """``names`` of SERVERS; all by default."""
     etcd = subprocess.run([str(provide("etcd")), "--version"], capture_output=True, text=True, check=True).stdout
-    print(etcd.partition("\n")[0])
+    print(etcd.partition("\n")[0], flush=True)
     chosen = [server for server in SERVERS if not names or server.name in names]
     verdicts = [_passes(server) for server in chosen]  # all of them, also after one that failed
     return 0 if all(verdicts) else 1
@@ -55,46 +57,41 @@ def run_servers(names: Sequence[str]) -> int:
 def _passes(server: Server) -> bool:
     label = f"{server.name}: Kubernetes {server.version} {' '.join(server.flags)}".rstrip()
     try:
-        with ControlPlane.started(flags=(NO_ACCOUNTS, *server.flags), version=server.version) as cluster:
-            seconds = asyncio.run(_bring_up(cluster))
+        told = asyncio.run(_bring_up(server))
     except (BuildError, StartError, TimeoutError) as error:
-        print(f"{label}: {str(error) or 'no Pods in time'}")
+        print(f"{label}: {str(error) or f'not done after {SECONDS:g} s'}", flush=True)
         return False
-    print(f"{label}: a RayCluster has its Pods after {seconds:.1f} s")
+    print(f"{label}: {told}", flush=True)
     return True
 
 
-async def _bring_up(cluster: ControlPlane) -> float:
-    connection = find_connection({}, cluster.kubeconfig)
-    world = World(lambda user: HttpsTransport(connection, user), Pace(quiet=5.0, look=0.2, request=60.0), Clocks(), [])
-    try:
-        await _install(world)
-        tree = read_documents(EXAMPLE.read_bytes())[0].tree
-        clock = asyncio.get_running_loop().time
-        async with world.operated(Settings()):
-            begun = clock()
-            await world.admin.create(RAY_CLUSTER, {**tree, "metadata": {"name": "demo", "namespace": "default"}})
-            wanted = 1 + sum(group["replicas"] for group in tree["spec"]["workerGroupSpecs"])
-            async with asyncio.timeout(SECONDS):
-                await world.until(lambda: _has_pods(world.admin, wanted))
-            return clock() - begun
-    finally:
-        await world.admin.close()
+async def _bring_up(server: Server) -> str:
+    spec = read_documents(EXAMPLE.read_bytes())[0].tree["spec"]
+    async with real_world(NODES, version=server.version, flags=server.flags) as world:
+        world.ray = ScriptedRay(time.time)
+        await world.make_namespace(NAMESPACE)
+        async with world.operated(Settings()), asyncio.timeout(SECONDS):
+            begun = time.monotonic()
+            await world.admin.create(RAY_CLUSTER, _build(RAY_CLUSTER, "demo", spec))
+            await _until(world, RAY_CLUSTER, "demo", "state", "ready")
+            ready = time.monotonic() - begun
+            for mode in MODES:
+                job = {"entrypoint": "python x.py", "submissionMode": mode, "rayClusterSpec": spec}
+                await world.admin.create(RAY_JOB, _build(RAY_JOB, mode.lower(), job))
+            for mode in MODES:
+                await _until(world, RAY_JOB, mode.lower(), "jobDeploymentStatus", "Complete")
+            whole = time.monotonic() - begun
+    return f"a RayCluster is ready after {ready:.1f} s, RayJobs ({', '.join(MODES)}) Complete after {whole:.1f} s"
 
 
-async def _install(world: World) -> None:
-    for crd in all_crds():
-        await world.admin.create(DEFINITION, crd)
-
-    async def is_served() -> bool:
-        try:
-            await world.admin.items(RAY_CLUSTER)
-        except (NotFoundError, ThrottledError):
-            return False
-        return True
-
-    await world.until(is_served)
+def _build(kind: ResourceType, name: str, spec: JsonObject) -> JsonObject:
+    metadata = {"name": name, "namespace": NAMESPACE}
+    return {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata, "spec": spec}
 
 
-async def _has_pods(admin: Administrator, wanted: int) -> bool:
-    return len(await admin.items(POD, "default")) == wanted
+async def _until(world: World, kind: ResourceType, name: str, key: str, value: str) -> None:
+    async def is_so() -> bool:
+        found = await world.admin.get(kind, NAMESPACE, name)
+        return bool((found.get("status") or {}).get(key) == value)
+
+    await world.until(is_so)

@@ -64,6 +64,8 @@ def read_capabilities(said: list[str]) -> set[int]:
         "mknod /disk c 1 3",
         "test -s /proc/kcore && head -c1 /proc/kcore | grep -q .",
         "grep -q . /proc/timer_list",
+        "grep -q . /proc/keys",
+        "find /proc/irq /proc/bus /proc/fs -maxdepth 2 -writable | grep -q .",
         "ls /sys/firmware | grep -q .",
     ],
 )
