@@ -78,6 +78,13 @@ def test_a_submitter_that_failed_before_it_submitted_fails_the_job() -> None:
     world = forgetful(structs.replace(world, job={**world.job, "status": unseen}))
     world = act(end_submitter(world, "Failed").after(2))
     assert (world.phase, world.status["reason"], world.status.get("jobStatus")) == ("Failed", "SubmissionFailed", None)
+    assert world.status["message"] == "Job submission has failed. Reason: R. Message: m"  # tools look for these words
+
+
+def test_a_sidecar_that_failed_is_told_in_kuberays_words() -> None:
+    state = ContainerState(terminated=Terminated(exit_code=7, reason="Error"))
+    told = judge_container(ContainerStatus("ray-job-submitter", state=state), None).why
+    assert told == "Ray head pod container ray-job-submitter terminated with exit code 7: Error"
 
 
 def test_a_submitter_job_that_was_deleted_is_made_again() -> None:
@@ -128,6 +135,10 @@ def test_a_submitter_that_hangs_after_the_end_is_waited_for_and_then_left() -> N
     world = act(world.after(300))
     assert (world.phase, world.status["jobStatus"]) == ("Complete", "SUCCEEDED")
     assert world.status["reason"] == "JobDeploymentStatusTransitionGracePeriodExceeded"
+    assert world.status["message"] == (
+        "JobDeploymentStatus does not transition to Complete or Failed within the grace period after JobStatus reaches"
+        " a terminal state."
+    )
 
 
 def test_silence_after_the_submitters_end_counts_from_the_first_question() -> None:

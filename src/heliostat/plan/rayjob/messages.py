@@ -1,6 +1,7 @@
 """What ``status.message`` says when a RayJob comes to its end; KubeRay's words where others look for them."""
 
 from heliostat.api.settings import Settings
+from heliostat.desired.rayjob.names import SIDECAR_MODE, submission_mode
 from heliostat.kube.facts import Unknown
 from heliostat.kube.timestamps import format_timestamp
 from heliostat.plan.rayjob.observed import ObservedJob, Remembered
@@ -25,9 +26,13 @@ def describe_row(
         case Reason.STATUS_CHECK_TIMEOUT_EXCEEDED:
             return _describe_silence(observed, settings, remembered)
         case Reason.SUBMISSION_FAILED:
-            return f"The submitter has failed and Ray knows no job {observed.job_id}. {progress.why}"
+            return (
+                progress.why
+                if submission_mode(observed.job) == SIDECAR_MODE
+                else f"Job submission has failed. {progress.why}"
+            )
         case Reason.GRACE_PERIOD_EXCEEDED:
-            return _describe_patience(row, observed, progress, settings)
+            return _describe_patience(row, progress)
         case Reason.APP_FAILED:
             return _describe_failure(row, observed, progress, told)
     return told
@@ -40,16 +45,17 @@ def _describe_silence(observed: ObservedJob, settings: Settings, remembered: Rem
     return f"Ray's dashboard could not be used since {since}, which exceeded timeout of {limit}s: {why}"
 
 
-def _describe_patience(row: Row, observed: ObservedJob, progress: Progress, settings: Settings) -> str:
+def _describe_patience(row: Row, progress: Progress) -> str:
     if If.SUBMITTER_SUCCEEDED in row.when:
         ended = format_timestamp(progress.ended or 0.0).replace("T", " ").rstrip("Z")
         return (
             f"The RayJob submitter finished at {ended} but the ray job did not reach terminal state within "
             f"{SUBMITTER_PATIENCE:.0f}s"
         )
-    ended = str((observed.status.get("rayJobInfo") or {}).get("endTime"))
-    grace = settings.rayjob_transition_grace_seconds
-    return f"The Ray job ended at {ended} but its submitter did not end within {grace}s"
+    return (
+        "JobDeploymentStatus does not transition to Complete or Failed within the grace period after JobStatus reaches"
+        " a terminal state."
+    )
 
 
 def _describe_failure(row: Row, observed: ObservedJob, progress: Progress, told: str) -> str:

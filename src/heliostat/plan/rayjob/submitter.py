@@ -41,7 +41,7 @@ def _judge_job(observed: ObservedJob) -> Progress:
     for type_, at in (("Complete", Submitter.SUCCEEDED), ("Failed", Submitter.FAILED)):
         condition = get_condition(conditions, type_)
         if condition is not None and condition.get("status") == TRUE:
-            why = f"{condition.get('reason', '')}: {condition.get('message', '')}"
+            why = f"Reason: {condition.get('reason', '')}. Message: {condition.get('message', '')}"
             return Progress(at, moment_of(condition.get("lastTransitionTime")), why)
     return Progress(Submitter.AT_WORK)
 
@@ -76,5 +76,5 @@ def judge_container(container: ContainerStatus, restart_limit: int | None) -> Pr
         is_failed = container.last_state.terminated is not None and container.restart_count >= restart_limit
     if not is_failed or last is None:
         return Progress(Submitter.AT_WORK)
-    why = f"the submitter container ended with exit code {last.exit_code}"
+    why = f"Ray head pod container {SUBMITTER_CONTAINER} terminated with exit code {last.exit_code}: {last.reason}"
     return Progress(Submitter.FAILED, moment_of(last.finished_at), why)
