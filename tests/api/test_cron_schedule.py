@@ -73,7 +73,7 @@ def test_fixed_intervals(text: str, seconds: int) -> None:
     ("text", "message"),
     [
         ("", "empty spec string"),
-        ("   ", "empty spec string"),
+        ("   ", "expected exactly 5 fields, found 0: []"),
         ("invalid cron", "expected exactly 5 fields, found 2"),
         ("invalid cron string", "expected exactly 5 fields, found 3"),
         ("* * * * * *", "expected exactly 5 fields, found 6"),

@@ -132,13 +132,19 @@ REFUSED: list[tuple[str, list[Tree], list[tuple[str, str]], str]] = [
         "a runtime environment that is text",
         [{"runtimeEnvYAML": "invalid_yaml_string"}],
         [("RJ-S17", "spec.runtimeEnvYAML")],
-        "failed to unmarshal RuntimeEnvYAML: invalid_yaml_string: a mapping was expected, not a single value",
+        (
+            "failed to unmarshal RuntimeEnvYAML: invalid_yaml_string: error unmarshaling JSON: while decoding JSON:"
+            " json: cannot unmarshal string into Go value of type map[string]interface {}"
+        ),
     ),
     (
         "a runtime environment that is a list",
         [{"runtimeEnvYAML": "- a"}],
         [("RJ-S17", "spec.runtimeEnvYAML")],
-        "failed to unmarshal RuntimeEnvYAML: - a: a mapping was expected, not a list",
+        (
+            "failed to unmarshal RuntimeEnvYAML: - a: error unmarshaling JSON: while decoding JSON: json: cannot"
+            " unmarshal array into Go value of type map[string]interface {}"
+        ),
     ),
     (
         "a runtime environment that is no YAML",

@@ -99,9 +99,9 @@ def _described(text: str) -> str:
 
 
 def _parse_fields(text: str) -> CronSchedule:
-    parts = text.split()
-    if not parts:
+    if not text:
         raise CronError("empty spec string")
+    parts = text.split()
     if len(parts) != len(_FIELDS):
         raise CronError(f"expected exactly 5 fields, found {len(parts)}: [{' '.join(parts)}]")
     values = [_parse_field(part, field) for part, field in zip(parts, _FIELDS, strict=True)]

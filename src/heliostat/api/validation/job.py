@@ -25,6 +25,10 @@ METADATA_REASON, METADATA_PREFIX = "InvalidRayJobMetadata", "The RayJob metadata
 STATUS_REASON, STATUS_PREFIX = "InvalidRayJobStatus", "The RayJob status is invalid: "
 NAME_LIMIT = 47
 CLUSTER_SELECTOR_KEY = "ray.io/cluster"
+_GO_MAP = "map[string]interface {}"
+_GO_NAMES: tuple[tuple[type, str], ...] = (
+    (bool, "bool"), (str, "string"), (list, "array"), (int, "number"), (float, "number"),
+)  # fmt: skip
 
 
 def job_problems(job: RayJob, settings: Settings) -> Iterator[Problem]:
@@ -155,7 +159,8 @@ def _runtime_env_trouble(text: str) -> str | None:
         return f"error converting YAML to JSON: yaml: line {error.line}: {error.problem}"
     if tree is None or isinstance(tree, dict):
         return None
-    return f"a mapping was expected, not {'a list' if isinstance(tree, list) else 'a single value'}"
+    found = next(name for type_, name in _GO_NAMES if isinstance(tree, type_))
+    return f"error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {found} into Go value of type {_GO_MAP}"
 
 
 def _runtime_env_problems(scope: JobScope) -> Iterator[Problem]:
