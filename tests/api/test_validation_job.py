@@ -263,3 +263,9 @@ def test_an_upgrade_strategy_inside_is_advised_against() -> None:
     assert warning.fix == "remove spec.rayClusterSpec.upgradeStrategy"
     assert list(advice(job(inside({"upgradeStrategy": {}})))) == []
     assert list(advice(job(SELECTOR))) == []
+
+
+@pytest.mark.parametrize("template", [{}, {"spec": {"containers": []}}])
+def test_a_submitter_template_without_a_container_is_warned_of(template: Tree) -> None:
+    (warning,) = advice(job({"submitterPodTemplate": template}))
+    assert brief([warning]) == [("advice.submitterPodTemplate", "spec.submitterPodTemplate")]

@@ -9,6 +9,7 @@ from heliostat.api.documents import Accepted, accept
 from heliostat.api.raycluster import RayClusterSpec
 from heliostat.api.rayjob import RayJob
 from heliostat.api.settings import Settings
+from heliostat.desired.rayjob.cluster import build_cluster_of_job
 from heliostat.desired.rayjob.head_service import build_job_head_service, find_dashboard_url
 from heliostat.desired.rayjob.names import name_attempt
 from heliostat.desired.rayjob.scheduling import build_job_pod_group
@@ -76,6 +77,34 @@ def test_a_template_with_a_command_keeps_it_and_learns_the_address_without_a_sch
     assert "args" not in container
     assert {"name": "RAY_DASHBOARD_ADDRESS", "value": "test-url"} in container["env"]
     assert users == template_of({"command": ["/submitter"]}), "the user's template was changed"
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [
+        (0.1, " --entrypoint-num-cpus 0.100000 "),
+        (123456.789, " --entrypoint-num-cpus 123456.789062 "),
+        (1e39, "--entrypoint-num-cpus 99999999999999"),
+        (-1, "--submission-id test-job-id -- "),
+        (0, "--submission-id test-job-id -- "),
+    ],
+)
+def test_numbers_for_the_entrypoint_have_six_decimals_of_single_precision(number: float, words: str) -> None:
+    container = submitter(job({"entrypointNumCpus": number}))["spec"]["template"]["spec"]["containers"][0]
+    assert words in container["args"][0]
+
+
+@pytest.mark.parametrize("users", [{}, {"spec": {"containers": []}}])
+@pytest.mark.parametrize("scheduler", ["", "volcano", "yunikorn"])
+def test_a_template_without_a_container_makes_the_submitter_impossible(users: dict[str, Any], scheduler: str) -> None:
+    settings = Settings(batch_scheduler=scheduler)
+    made = job({"submitterPodTemplate": users}, labels={"ray.io/gang-scheduling-enabled": ""})
+    impossible = submitter(made, settings)
+    assert isinstance(impossible, Impossible)
+    assert "no container" in impossible.message
+    tree = {"metadata": {"name": "j", "namespace": "ns", "uid": "u"}, "spec": {"rayClusterSpec": MINIMAL["spec"]}}
+    assert isinstance(build_cluster_of_job(made, tree, "j-abcde", "id", settings), dict)
+    assert not isinstance(build_job_pod_group(made, settings), Impossible)
 
 
 @pytest.mark.parametrize(("config", "limit"), [({}, 2), ({"backoffLimit": 0}, 0), ({"backoffLimit": 4}, 4)])

@@ -160,7 +160,9 @@ def _runtime_env_trouble(text: str) -> str | None:
     if tree is None or isinstance(tree, dict):
         return None
     found = next(name for type_, name in _GO_NAMES if isinstance(tree, type_))
-    return f"error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {found} into Go value of type {_GO_MAP}"
+    return (
+        f"error unmarshaling JSON: while decoding JSON: json: cannot unmarshal {found} into Go value of type {_GO_MAP}"
+    )
 
 
 def _runtime_env_problems(scope: JobScope) -> Iterator[Problem]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from heliostat.api.rayjob import RayJobSpec
+from heliostat.api.validation.pod_template import containers
 from heliostat.kube.paths import Path, format_path
 from heliostat.kube.problems import Problem
 
@@ -15,6 +16,13 @@ def job_advice(spec: RayJobSpec, at: Path) -> Iterator[Problem]:
             (*at, "rayClusterSpec"),
             f"it is not used: {format_path((*at, 'clusterSelector'))} chooses a RayCluster that exists",
             "leave out one of the two",
+        )
+    template = spec.submitter_pod_template
+    if template is not None and not containers(template):
+        yield _warning(
+            (*at, "submitterPodTemplate"),
+            "it has no container, so nothing submits the job",
+            "add the container that submits, with its image, or leave submitterPodTemplate out",
         )
     active, before = spec.active_deadline_seconds, spec.pre_running_deadline_seconds
     if active is not None and before is not None and 0 < active <= before:

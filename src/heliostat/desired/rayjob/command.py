@@ -4,6 +4,7 @@ The words and their order are KubeRay's: users find them in the submitter's Pod,
 """
 
 import re
+import struct
 
 from heliostat.api.rayjob import RayJob
 from heliostat.desired.slots import Impossible
@@ -55,10 +56,18 @@ def _submit_options(job: RayJob, job_id: str) -> list[str] | Impossible:
         options.append(f"--submission-id {job_id}")
     for flag, number in (("num-cpus", spec.entrypoint_num_cpus), ("num-gpus", spec.entrypoint_num_gpus)):
         if number is not None and number > 0:
-            options.append(f"--entrypoint-{flag} {number:f}")
+            options.append(f"--entrypoint-{flag} {_as_single(number):f}")
     if spec.entrypoint_resources:
         options.append(f"--entrypoint-resources {go_quote(spec.entrypoint_resources)}")
     return options
+
+
+def _as_single(number: float) -> float:
+    """KubeRay keeps these numbers in single precision, and shows what became of their last digits."""
+    try:
+        return float(struct.unpack("<f", struct.pack("<f", number))[0])
+    except OverflowError:
+        return number  # KubeRay could not read it at all
 
 
 def _supports_metadata(ray_version: str | None) -> bool:

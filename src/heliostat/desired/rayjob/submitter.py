@@ -57,7 +57,10 @@ def build_submitter_job(
     command = build_submit_command(job, job_id, address=address, health=f"{address}/api/gcs_healthz", resumable=True)
     if isinstance(command, Impossible):
         return command
-    container = template["spec"]["containers"][0]
+    containers = (template.get("spec") or {}).get("containers")
+    if not containers:  # the CRD lets it through; KubeRay: a crash that is caught, again and again
+        return Impossible("spec.submitterPodTemplate has no container; add the one that submits, with its image")
+    container = containers[0]
     if not container.get("command"):
         _give_command(container, command, settings)
     _tell_where(container, dashboard_url, job_id)
