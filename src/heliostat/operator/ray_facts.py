@@ -35,7 +35,8 @@ class RayFacts:
         self._listeners: dict[str, Callable[[Key], None]] = {}
         self._keys: dict[FactKey, Key] = {}
         self._watched: dict[tuple[str, Key], dict[FactKey, None]] = {}
-        self._asked: set[FactKey] = set()
+        self._asked: dict[FactKey, str] = {}  # whom: another one has not been asked yet
+        self._sources: dict[FactKey, str] = {}
 
     def listen(self, kind: str, listener: Callable[[Key], None]) -> None:
         """Hears the objects of whose fact of this kind there is news."""
@@ -59,16 +60,17 @@ class RayFacts:
             self._watch(question, key)
 
     def _watch(self, question: Question, key: Key) -> None:
-        fact, fetch = question.fact, question.fetch
+        fact, fetch, source = question.fact, question.fetch, question.source
         self._keys[fact] = key
+        self._sources[fact] = source
 
         async def ask() -> Any:
             try:
                 return await fetch()
             finally:
-                self._asked.add(fact)
+                self._asked[fact] = source
 
-        self.cache.watch(fact, ask, question.every_seconds, source=question.source, greatest_age=GREATEST_AGE)
+        self.cache.watch(fact, ask, question.every_seconds, source=source, greatest_age=GREATEST_AGE)
 
     def get(self, fact: FactKey) -> Fact[Any] | Unknown:
         return self.cache.get(fact)
@@ -77,7 +79,7 @@ class RayFacts:
         return self.cache.held(fact)
 
     def is_asked(self, fact: FactKey) -> bool:
-        return fact in self._asked
+        return fact in self._asked and self._asked[fact] == self._sources.get(fact)
 
     def forget(self, kind: str, key: Key) -> None:
         for fact in self._watched.pop((kind, key), {}):
@@ -85,7 +87,8 @@ class RayFacts:
 
     def _drop(self, fact: FactKey) -> None:
         self._keys.pop(fact, None)
-        self._asked.discard(fact)
+        self._asked.pop(fact, None)
+        self._sources.pop(fact, None)
         self.cache.forget(fact)
 
     def _changed(self, fact: FactKey) -> None:

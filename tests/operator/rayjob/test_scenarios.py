@@ -71,6 +71,27 @@ def test_a_submitter_that_finished_while_ray_still_runs_the_job_fails_it_after_3
     tell(LONG, story)
 
 
+@pytest.mark.parametrize("mode", [K8S, "HTTPMode"])
+def test_a_head_that_was_replaced_is_not_called_silent_before_it_was_asked(tell: Tell, mode: str) -> None:
+    """The recorded Ray keeps its jobs: the next head tells of the job, which goes on."""
+
+    async def story(at: Scene) -> None:
+        await at.create("job", submissionMode=mode)
+        await at.wait_for("job", "jobStatus", "RUNNING")
+        (head,) = [pod for pod in await at.admin.items(POD, at.namespace) if _is_head(pod)]
+        await at.admin.delete(POD, at.namespace, head["metadata"]["name"])
+        assert (await at.end_of("job"))["jobDeploymentStatus"] == "Complete"
+        writes = [write for write in at.operated.log.in_namespace(at.namespace) if write.is_done]
+        shown = [write.answer["status"] for write in writes if write.use.subresource == "status"]
+        assert [status for status in shown if "jobStatusCheckFailureStartTime" in status] == []
+
+    tell(RECORDED, story)
+
+
+def _is_head(pod: Tree) -> bool:
+    return bool(pod["metadata"]["labels"].get("ray.io/node-type") == "head")
+
+
 @pytest.mark.parametrize("limit", [0, 2])
 def test_a_submitter_that_fails_before_it_submitted_fails_each_attempt(tell: Tell, limit: int) -> None:
     async def story(at: Scene) -> None:
