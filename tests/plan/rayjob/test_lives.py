@@ -210,17 +210,34 @@ def test_a_cluster_that_was_chosen_is_used_and_never_touched() -> None:
     assert plan_world(world).is_empty
 
 
-def test_on_a_chosen_cluster_the_submitter_goes_before_ray_is_asked_to_stop() -> None:
-    """The stop of a job that was not submitted yet stops nothing, and nobody would end what comes after it."""
+def on_a_chosen_cluster() -> JobWorld:
     other = run(begin(submissionMode="HTTPMode"))
     (cluster,) = other.of_kind("RayCluster")
     renamed = {**cluster, "metadata": {**cluster["metadata"], "name": "theirs", "ownerReferences": []}}
     chosen = begin(rayClusterSpec=None, clusterSelector={"ray.io/cluster": "theirs"})
     world = run(settle(structs.replace(chosen, objects=({**renamed, "status": {}},))))
-    assert world.job is not None
     assert len(world.of_kind("Job")) == 1
+    return world
+
+
+def being_deleted(world: JobWorld) -> JobWorld:
+    assert world.job is not None
     leaving = {**world.job, "metadata": {**world.job["metadata"], "deletionTimestamp": "2027-01-15T08:00:00Z"}}
-    world = act(structs.replace(world, job=leaving))
+    return structs.replace(world, job=leaving)
+
+
+def test_on_a_chosen_cluster_a_submitter_that_has_ended_is_left_to_the_garbage_collector() -> None:
+    world = on_a_chosen_cluster()
+    world = act(end_submitter(world.with_ray(world.ray.tell("SUCCEEDED"))))
+    assert world.phase == "Complete"
+    world = act(being_deleted(world))
+    assert (world.job, len(world.of_kind("Job")), world.ray.stopped) == (None, 1, ())
+    assert "DeletedRayJobSubmitter" not in world.told
+
+
+def test_on_a_chosen_cluster_the_submitter_goes_before_ray_is_asked_to_stop() -> None:
+    """The stop of a job that was not submitted yet stops nothing, and nobody would end what comes after it."""
+    world = act(being_deleted(on_a_chosen_cluster()))
     assert (world.ray.stopped, world.job is None) == ((), False)
     world = act(settle(world))
     assert world.of_kind("Job") == []

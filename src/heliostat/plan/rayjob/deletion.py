@@ -12,6 +12,7 @@ from heliostat.plan.rayjob.cluster import look_at_cluster
 from heliostat.plan.rayjob.observed import ObservedJob
 from heliostat.plan.rayjob.reasons import Because
 from heliostat.plan.rayjob.submission import stop_effect
+from heliostat.plan.rayjob.submitter import judge_submitter
 from heliostat.plan.rayjob.teardown import delete_submitter
 
 FINALIZER = "ray.io/rayjob-finalizer"
@@ -27,13 +28,15 @@ def plan_finalizer(job: RayJob) -> Part:
     return _set_finalizers(job, [*(job.metadata.finalizers or ()), FINALIZER], Because.PLEDGED)
 
 
-def withdraw_submitter(observed: ObservedJob) -> Part:
+def withdraw_submitter(observed: ObservedJob, settings: Settings) -> Part:
     """On a cluster that somebody else owns a submitter could still submit after the stop, and nobody would end that.
 
-    Differs from KubeRay: rayjob-submitter-withdrawn. One that cannot be seen holds nothing up.
+    Differs from KubeRay: rayjob-submitter-withdrawn. One that cannot be seen holds nothing up, and one that has ended
+    submits nothing.
     """
     is_ours_to_end = selected_cluster(observed.job) is None or not has_finalizer(observed.job.metadata)
-    if is_ours_to_end or isinstance(observed.find_submitter(), Unknown):
+    has_ended = judge_submitter(observed, settings).ended is not None
+    if is_ours_to_end or has_ended or isinstance(observed.find_submitter(), Unknown):
         return NOTHING
     return delete_submitter(observed, Because.DELETED)
 

@@ -55,7 +55,7 @@ def plan_job(situation: Situation[ObservedJob, None, Remembered]) -> Plan:
 
 
 def _plan_deletion(draft: Draft, observed: ObservedJob, settings: Settings) -> Plan:
-    submitter = deletion.withdraw_submitter(observed)
+    submitter = deletion.withdraw_submitter(observed, settings)
     draft.add("submitter", submitter)
     if submitter.actions or submitter.waits:
         return draft.finish()
