@@ -77,11 +77,40 @@ def test_an_upgrade_passes_through_kuberays_steps() -> None:
     moved, told = pass_through(world.edit(rayClusterConfig=NEW_IMAGE))
     assert told == [
         (0, None, 100, 100), (50, None, 100, 100), (50, 0, 100, 100), (50, 25, 100, 75), (50, 50, 50, 50),
-        (100, 50, 50, 50), (100, 75, 50, 25), (None, None, 100, 100),
+        (100, 50, 50, 50), (100, 75, 50, 25), (100, 100, 50, 0), (None, None, 100, 100),
     ]  # fmt: skip
     assert moved.active != before
     assert tick(moved).weights == {moved.active: 100}
     assert live(live(moved, 3).after(60), 3).names("RayCluster") == {moved.active}
+
+
+@pytest.mark.parametrize(("step", "interval", "surge"), [(100, 1, 100), (25, 5, 50), (5, 10, 25)])
+def test_who_looks_once_a_second_sees_every_step(step: int, interval: int, surge: int) -> None:
+    """KubeRay's own tests follow an upgrade so, and ask for each of these one after the other, the last one included."""
+    world = served(surge=surge, step=step, interval=interval).edit(rayClusterConfig=NEW_IMAGE)
+    for place, value in list_steps(step, surge):
+        for _ in range(60):
+            if world.shares[place] == value:
+                break
+            for _ in range(4):
+                world = tick(world, 0.25)
+        assert world.shares[place] == value, f"{world.shares} before {value}"
+        world = tick(world, 0.25)  # a request between two looks
+    assert live(world, 8).condition("UpgradeInProgress") == ("False", "NoPendingCluster")
+
+
+def list_steps(step: int, surge: int) -> list[tuple[int, int]]:
+    """Where in the shares, and what: capacity of the pending cluster, its traffic, that of the active one, its capacity."""
+    steps, capacity, traffic, left = list[tuple[int, int]](), 0, 0, 100
+    while traffic < 100:
+        capacity = min(capacity + surge, 100)
+        steps.append((0, capacity))
+        while traffic < capacity:
+            traffic = min(traffic + step, 100)
+            steps += [(1, traffic), (3, 100 - traffic)]
+        left = max(left - surge, 0)
+        steps += [(2, left)] if left else []
+    return steps
 
 
 def test_replicas_are_left_to_the_autoscaler_while_another_cluster_serves() -> None:
