@@ -44,8 +44,8 @@ TO_ACTIVE = "Goal state reverted to the original cluster, rolling back to it."
 TO_A_THIRD = "Goal state changed mid-upgrade, rolling back to original cluster."
 TOO_LATE = "The upgrade took longer than its deadline, rolling back to original cluster."
 TAKE_UP_SECONDS = 10.0  # who serves a Gateway and does not tell that it saw a change is not waited for any longer
-# So long the status tells that all requests go to the next cluster, before that is the active one and nothing is left to
-# tell: KubeRay's passes are 2 s apart, and who follows an upgrade by looking every second, as its own tests do, sees it.
+# So long the status tells that all requests go to the next cluster, before that is the active one: KubeRay's passes are
+# 2 s apart, and who follows an upgrade by looking every second, as its own tests do, sees the last step too.
 LAST_STEP_SECONDS = 2.0
 RETURN_SECONDS = 30.0  # so long beyond the interval requests wait for the active cluster to grow, on their way back
 
