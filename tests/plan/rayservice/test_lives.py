@@ -27,6 +27,23 @@ def test_a_service_comes_up_and_rests() -> None:
     assert world.plan().is_empty
 
 
+@pytest.mark.parametrize(("metadata", "generation"), [(None, 2), ({}, 1), ({"labels": {"a": "b"}}, 1)])
+def test_with_its_finalizer_comes_the_generation_that_kuberays_tests_ask_for(
+    metadata: Tree | None, generation: int
+) -> None:
+    world = begin()
+    assert world.service is not None
+    config: Tree = world.service["spec"]["rayClusterConfig"]
+    head = config["headGroupSpec"]
+    template = head["template"] | ({"metadata": metadata} if metadata is not None else {})
+    world = run(begin(rayClusterConfig=config | {"headGroupSpec": head | {"template": template}}))
+    assert world.service is not None
+    assert world.service["metadata"]["finalizers"] == ["ray.io/rayservice-finalizer"]
+    kept = world.service["spec"]["rayClusterConfig"]["headGroupSpec"]["template"]
+    assert kept == {"metadata": {}, **template}
+    assert world.service["metadata"]["generation"] == world.status["observedGeneration"] == generation
+
+
 def test_requests_go_to_the_former_cluster_until_the_next_one_runs_the_applications() -> None:
     world = start_upgrade()
     before = world.active
