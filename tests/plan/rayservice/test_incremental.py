@@ -77,11 +77,40 @@ def test_an_upgrade_passes_through_kuberays_steps() -> None:
     moved, told = pass_through(world.edit(rayClusterConfig=NEW_IMAGE))
     assert told == [
         (0, None, 100, 100), (50, None, 100, 100), (50, 0, 100, 100), (50, 25, 100, 75), (50, 50, 50, 50),
-        (100, 50, 50, 50), (100, 75, 50, 25), (None, None, 100, 100),
+        (100, 50, 50, 50), (100, 75, 50, 25), (100, 100, 50, 0), (None, None, 100, 100),
     ]  # fmt: skip
     assert moved.active != before
     assert tick(moved).weights == {moved.active: 100}
     assert live(live(moved, 3).after(60), 3).names("RayCluster") == {moved.active}
+
+
+@pytest.mark.parametrize(("step", "interval", "surge"), [(100, 1, 100), (25, 5, 50), (5, 10, 25)])
+def test_who_looks_once_a_second_sees_every_step(step: int, interval: int, surge: int) -> None:
+    """KubeRay's own tests follow an upgrade so: they ask for one after the other, the last one included."""
+    world = served(surge=surge, step=step, interval=interval).edit(rayClusterConfig=NEW_IMAGE)
+    for place, value in list_steps(step, surge):
+        for _ in range(60):
+            if world.shares[place] == value:
+                break
+            for _ in range(4):
+                world = tick(world, 0.25)
+        assert world.shares[place] == value, f"{world.shares} before {value}"
+        world = tick(world, 0.25)  # a request between two looks
+    assert live(world, 8).condition("UpgradeInProgress") == ("False", "NoPendingCluster")
+
+
+def list_steps(step: int, surge: int) -> list[tuple[int, int]]:
+    """Where in the shares, and what is told there."""
+    steps, capacity, traffic, left = list[tuple[int, int]](), 0, 0, 100
+    while traffic < 100:
+        capacity = min(capacity + surge, 100)
+        steps.append((0, capacity))
+        while traffic < capacity:
+            traffic = min(traffic + step, 100)
+            steps += [(1, traffic), (3, 100 - traffic)]
+        left = max(left - surge, 0)
+        steps += [(2, left)] if left else []
+    return steps
 
 
 def test_replicas_are_left_to_the_autoscaler_while_another_cluster_serves() -> None:
@@ -91,6 +120,18 @@ def test_replicas_are_left_to_the_autoscaler_while_another_cluster_serves() -> N
         for each in world.of_kind("RayCluster")
     }
     assert groups == {world.active: 1, world.pending: None}
+
+
+def test_a_group_that_is_added_in_place_begins_with_the_autoscalers_minimum() -> None:
+    """KubeRay: rayservice.md §4.7; what the autoscaler chose for the others stays (rayservice-kept-replicas)."""
+    world = served()
+    assert world.service is not None
+    (first,) = world.service["spec"]["rayClusterConfig"]["workerGroupSpecs"]
+    grown = live(world.edit(rayClusterConfig={"workerGroupSpecs": [first, {**first, "groupName": "h"}]}), 3)
+    (cluster,) = grown.of_kind("RayCluster")
+    groups = cluster["spec"]["workerGroupSpecs"]
+    assert [(each["groupName"], each.get("replicas")) for each in groups] == [("g", 1), ("h", None)]
+    assert grown.active == world.active
 
 
 def test_requests_move_only_after_each_interval_and_only_as_far_as_there_is_capacity() -> None:

@@ -3,9 +3,10 @@
 import pytest
 from msgspec import structs
 
+from heliostat.kube.plan import Patch
 from heliostat.plan.rayservice.unused import UNUSED_SINCE
 from plan.rayservice.service_worlds import NAME, ServiceWorld, act, begin, deploy, run, settle
-from plan.worlds import NAMESPACE, pod_template
+from plan.worlds import NAMESPACE, Tree, pod_template
 
 NEW_IMAGE = {"headGroupSpec": {"template": pod_template("ray-head", image="ray:new")}}
 
@@ -24,6 +25,23 @@ def test_a_service_comes_up_and_rests() -> None:
     assert world.status["serviceStatus"] == "Running"
     assert world.routed == world.active
     assert world.plan().is_empty
+
+
+@pytest.mark.parametrize(("metadata", "generation"), [(None, 2), ({}, 1), ({"labels": {"a": "b"}}, 1)])
+def test_with_its_finalizer_comes_the_generation_that_kuberays_tests_ask_for(
+    metadata: Tree | None, generation: int
+) -> None:
+    world = begin()
+    assert world.service is not None
+    config: Tree = world.service["spec"]["rayClusterConfig"]
+    head = config["headGroupSpec"]
+    template = head["template"] | ({"metadata": metadata} if metadata is not None else {})
+    world = run(begin(rayClusterConfig=config | {"headGroupSpec": head | {"template": template}}))
+    assert world.service is not None
+    assert world.service["metadata"]["finalizers"] == ["ray.io/rayservice-finalizer"]
+    kept = world.service["spec"]["rayClusterConfig"]["headGroupSpec"]["template"]
+    assert kept == {"metadata": {}, **template}
+    assert world.service["metadata"]["generation"] == world.status["observedGeneration"] == generation
 
 
 def test_requests_go_to_the_former_cluster_until_the_next_one_runs_the_applications() -> None:
@@ -56,6 +74,48 @@ def test_requests_that_have_moved_stay_when_serve_falls_silent_before_the_status
     assert (moved.routed, moved.active) == (world.pending, world.active)
     silent = act(structs.replace(moved, is_silent=True))
     assert silent.routed == silent.active == world.pending
+
+
+def with_port(number: int) -> Tree:
+    container = pod_template("ray-head")["spec"]["containers"][0]
+    ports = [{"name": "serve", "containerPort": number}]
+    return {"headGroupSpec": {"template": {"spec": {"containers": [{**container, "ports": ports}]}}}}
+
+
+NODE_PORT, CLUSTER_IP = ({"headGroupSpec": {"serviceType": each}} for each in ("NodePort", "ClusterIP"))
+
+
+@pytest.mark.parametrize(
+    ("before", "edit", "serve", "head"),
+    [
+        ({}, {"rayVersion": "2.53.0"}, {}, {}),
+        ({}, NODE_PORT, {"type": "NodePort"}, {}),  # the head's has no address, and cannot be given one
+        (NODE_PORT, CLUSTER_IP, {"type": "ClusterIP"}, {}),
+        ({}, with_port(8000), {}, {"ports": [("metrics", 8080), ("serve", 8000)]}),
+        ({}, with_port(9000), {"ports": [("serve", 9000)]}, {"ports": [("metrics", 8080), ("serve", 9000)]}),
+    ],
+)
+def test_what_an_edit_asks_of_the_services_is_taken_up_when_requests_move(
+    before: Tree, edit: Tree, serve: Tree, head: Tree
+) -> None:
+    world = run(run(begin()).edit(rayClusterConfig=before)).edit(rayClusterConfig=edit)
+    waiting = settle(act(settle(act(world))))
+    services = {f"{NAME}-serve-svc": serve, f"{NAME}-head-svc": head}
+    changed = {
+        action.ref.name: action.changes["spec"]
+        for action in deploy(settle(act(waiting))).plan().actions()
+        if isinstance(action, Patch) and action.ref.kind == "Service"
+    }
+    assert changed.keys() == services.keys()
+    assert not any(isinstance(action, Patch) and action.ref.kind == "Service" for action in waiting.plan().actions())
+    for name, more in services.items():
+        assert changed[name].pop("selector")["ray.io/cluster"] == waiting.pending
+        assert _plain(changed[name]) == more
+
+
+def _plain(spec: Tree) -> Tree:
+    ports = [(port["name"], port["port"]) for port in spec.get("ports") or ()]
+    return {**spec, "ports": ports} if ports else spec
 
 
 def test_an_unhealthy_cluster_is_never_moved_to() -> None:
@@ -153,6 +213,8 @@ def test_a_refused_edit_touches_nothing_that_runs() -> None:
     world = run(begin())
     refused = run(world.edit(rayClusterDeletionDelaySeconds=-1))
     assert refused.condition("Ready") == ("False", "ValidationFailed")
+    others = {key: value for key, value in world.status.items() if key not in ("conditions", "lastUpdateTime")}
+    assert refused.status.items() >= others.items(), "only the condition is touched"
     assert (refused.routed, refused.names("RayCluster")) == (world.active, world.names("RayCluster"))
     assert run(refused.edit(rayClusterDeletionDelaySeconds=1)).condition("Ready")[0] == "True"
 

@@ -240,7 +240,8 @@ def statuses_make_sense(state: State) -> str | None:
         return f"{name_of(after)} goes back to generation {status_of(after).get('observedGeneration')}"
     is_ready, is_running = condition(after, "Ready")[0] == "True", status_of(after).get("serviceStatus") == "Running"
     endpoints = status_of(after).get("numServeEndpoints", 0)
-    if is_ready is not is_running or (is_ready and not endpoints):  # a spec that is refused hides no endpoints
+    is_refused = condition(after, "Ready")[1] == "ValidationFailed"  # hides neither endpoints nor what runs on
+    if (is_ready is not is_running and not is_refused) or (is_ready and not endpoints):
         return f"{name_of(after)} is ready: {is_ready}, running: {is_running}, and has {endpoints} endpoints"
     if named(after, ACTIVE) and named(after, ACTIVE) == named(after, PENDING):
         return f"{named(after, ACTIVE)} is both active and pending"

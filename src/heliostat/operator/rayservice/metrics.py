@@ -67,10 +67,10 @@ class ServiceMetrics:
         return {(key.name, key.namespace, sight.uid): 1.0 for key, sight in self._seen()}
 
     def _conditions(self, type_: str) -> Series:
+        """A condition that is not there yet is not true."""
         return {
-            (key.name, key.namespace, sight.uid, sight.conditions[type_]): 1.0
+            (key.name, key.namespace, sight.uid, sight.conditions.get(type_, "false")): 1.0
             for key, sight in self._seen()
-            if type_ in sight.conditions
         }
 
 

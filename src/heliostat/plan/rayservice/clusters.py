@@ -136,7 +136,9 @@ def _bring_up_to_date(observed: ObservedService, cluster: JsonObject, role: str,
         return NOTHING
     if fit is Fit.OTHER and (is_own or role == "pending"):
         return NOTHING
-    goal = build_cluster_of_service(observed.service, observed.tree, cluster["metadata"]["name"], settings)
+    grows = is_incremental_upgrade(observed.service.spec, settings) and bool(observed.active_name)
+    name = cluster["metadata"]["name"]
+    goal = build_cluster_of_service(observed.service, observed.tree, name, settings, grows=grows)
     changes = _only_stamp(cluster, goal) if fit is Fit.SAME else _overwrite(observed.service, cluster, goal)
     if not changes:
         return NOTHING

@@ -1,5 +1,6 @@
 """Before a RayService may go, its clusters have to be gone (rayservice.md §2, steps 5 and 6)."""
 
+from heliostat.api.markers import JsonObject
 from heliostat.api.raycluster import ObjectMeta
 from heliostat.api.rayservice import RayService
 from heliostat.kube.plan import Patch, Ref
@@ -18,7 +19,18 @@ def has_finalizer(metadata: ObjectMeta) -> bool:
 def plan_finalizer(service: RayService) -> Part:
     if has_finalizer(service.metadata):
         return NOTHING
-    return _set_finalizers(service, [*(service.metadata.finalizers or ()), FINALIZER], Because.PLEDGED)
+    finalizers = [*(service.metadata.finalizers or ()), FINALIZER]
+    return _set_finalizers(service, finalizers, Because.PLEDGED, _spell_out(service))
+
+
+def _spell_out(service: RayService) -> JsonObject:
+    """KubeRay: rayservice.md §14, its finalizer is an update of the whole object, which spells out what is empty.
+
+    That makes another generation, once; its own tests ask for the generation that follows.
+    """
+    if "metadata" in service.spec.ray_cluster_config.head_group_spec.template:
+        return {}
+    return {"spec": {"rayClusterConfig": {"headGroupSpec": {"template": {"metadata": {}}}}}}
 
 
 def plan_deletion(draft: Draft, observed: ObservedService) -> None:
@@ -30,8 +42,10 @@ def plan_deletion(draft: Draft, observed: ObservedService) -> None:
         draft.add("finalizer", _set_finalizers(observed.service, others, Because.DELETED))
 
 
-def _set_finalizers(service: RayService, finalizers: list[str], because: Because) -> Part:
+def _set_finalizers(
+    service: RayService, finalizers: list[str], because: Because, more: JsonObject | None = None
+) -> Part:
     metadata = service.metadata
     ref = Ref("ray.io/v1", "RayService", metadata.namespace, metadata.name)
-    changes = {"metadata": {"finalizers": finalizers or None}}
+    changes = {"metadata": {"finalizers": finalizers or None}, **(more or {})}
     return Part(actions=(Patch(ref, metadata.uid, metadata.resource_version, changes, because),))

@@ -21,6 +21,8 @@ from heliostat.plan.rayservice.observed import ObservedService
 from heliostat.plan.rayservice.reasons import Because, Hold
 from heliostat.plan.rayservice.reports import report_service_create, report_service_update
 
+_ADDRESSES = ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy")
+
 
 def choose_target(observed: ObservedService, *, is_pending_ready: bool) -> tuple[str, Part]:
     """The cluster that requests should go to, and what keeps them from going to the next one; empty: nowhere yet."""
@@ -74,14 +76,31 @@ def _ensure(observed: ObservedService, wanted: JsonObject | Impossible, target: 
     metadata, spec = found["metadata"], found["spec"]
     if metadata.get("deletionTimestamp") or (spec.get("selector") or {}).get(labels.CLUSTER) == target:
         return NOTHING
-    changes: JsonObject = {"selector": wanted["spec"]["selector"]}
-    if _named(spec.get("ports")) != _named(wanted["spec"].get("ports")):
-        changes["ports"] = wanted["spec"]["ports"]
+    changes = {"selector": wanted["spec"]["selector"], **_follow_spec(spec, wanted["spec"])}
     patch = Patch(
         ref, metadata["uid"], metadata["resourceVersion"], {"spec": changes}, Because.MOVED, report_service_update(ref)
     )
     return Part(actions=(patch,))
 
 
-def _named(ports: list[JsonObject] | None) -> list[tuple[str, int]]:
-    return sorted((str(port.get("name") or ""), int(port["port"])) for port in ports or ())
+def _follow_spec(there: JsonObject, wanted: JsonObject) -> JsonObject:
+    """What else an edit asks for: taken up when requests move, and not before (KubeRay: rayservice.md §9, rule 1).
+
+    An address stays, and with it what only another address could have: a Service without one stays a ClusterIP.
+    """
+    asked = {key: value for key, value in wanted.items() if key not in ("selector", "ports", *_ADDRESSES)}
+    shown = {"type": "ClusterIP", **there}
+    asked["type"] = shown["type"] if there.get("clusterIP") == "None" else asked.get("type") or "ClusterIP"
+    changes = {key: value for key, value in asked.items() if shown.get(key) != value}
+    if _meant(there.get("ports")) != _meant(wanted.get("ports")):
+        changes["ports"] = wanted.get("ports") or []
+    return changes
+
+
+def _meant(ports: list[JsonObject] | None) -> list[JsonObject]:
+    """With what a server fills in. A node's port is a server's choice."""
+    filled = [{"protocol": "TCP", "targetPort": port["port"], **port} for port in ports or ()]
+    return sorted(
+        ({key: value for key, value in port.items() if key != "nodePort"} for port in filled),
+        key=lambda port: (str(port.get("name") or ""), port["port"]),
+    )

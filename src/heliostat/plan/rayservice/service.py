@@ -69,7 +69,8 @@ def _plan_refused(draft: Draft, observed: ObservedService, refusal: Problem, now
     draft.add("refusal", Part(events=(told,) if told is not None else (), waits=waits))
     message = told.note.removeprefix(f"{metadata.namespace}/{metadata.name}: ") if told is not None else str(refusal)
     status = {ACTIVE: statuses.EMPTY_SLOT, PENDING: statuses.EMPTY_SLOT, **observed.status}
-    new = statuses.tidy(statuses.put_condition(status, statuses.READY, FALSE, "ValidationFailed", message, now))
+    # KubeRay: rayservice.md §2, step 7: the condition alone is touched; serviceStatus tells what runs on.
+    new = statuses.put_condition(status, statuses.READY, FALSE, "ValidationFailed", message, now)
     return draft.finish(status=statuses.write_status(observed, new, Because.REFUSED, now))
 
 
