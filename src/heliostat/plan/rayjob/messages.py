@@ -6,6 +6,7 @@ from heliostat.kube.timestamps import format_timestamp
 from heliostat.plan.rayjob.observed import ObservedJob, Remembered
 from heliostat.plan.rayjob.phase_inputs import If
 from heliostat.plan.rayjob.phases import Reason, Row
+from heliostat.plan.rayjob.ray_instance import find_ended_ray
 from heliostat.plan.rayjob.status import SILENT_SINCE
 from heliostat.plan.rayjob.submitter import Progress
 from heliostat.plan.rayjob.timers import SUBMITTER_PATIENCE, describe_deadline
@@ -25,7 +26,8 @@ def describe_row(
         case Reason.STATUS_CHECK_TIMEOUT_EXCEEDED:
             return _describe_silence(observed, settings, remembered)
         case Reason.SUBMISSION_FAILED:
-            return f"The submitter has failed and Ray knows no job {observed.job_id}. {progress.why}"
+            said = "has never told of" if If.SILENCE_TOO_LONG in row.when else "knows no"
+            return f"The submitter has failed and Ray {said} job {observed.job_id}. {progress.why}"
         case Reason.GRACE_PERIOD_EXCEEDED:
             return _describe_patience(row, observed, progress, settings)
         case Reason.APP_FAILED:
@@ -54,7 +56,8 @@ def _describe_patience(row: Row, observed: ObservedJob, progress: Progress, sett
 
 def _describe_failure(row: Row, observed: ObservedJob, progress: Progress, told: str) -> str:
     if If.HEAD_GONE in row.when:
-        return progress.why or f"RayCluster {observed.cluster_name} was deleted while it ran the job."
+        deleted = f"RayCluster {observed.cluster_name} was deleted while it ran the job."
+        return find_ended_ray(observed) or progress.why or deleted
     if If.FORGOTTEN in row.when:
         return f"Ray knows no job {observed.job_id} any more: the head that ran it was lost."
     if If.NEVER_SUBMITTED in row.when:
