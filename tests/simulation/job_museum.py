@@ -9,10 +9,12 @@ from typing import Any
 
 from msgspec import Struct
 
+from heliostat.kube.timestamps import format_timestamp
 from heliostat.testing.scripted_ray import Answer, Forget
 from heliostat.testing.simulation.faults import Crash, Fault, Injection, LoseReply
 from heliostat.testing.simulation.script import WRITE, Script
 from heliostat.testing.simulation.world import Violation
+from simulation.rayclusters.nodes import restart
 from simulation.rayclusters.reading import label
 from simulation.rayclusters.town import OPERATOR, Town
 from simulation.raycronjobs import mutants as crons
@@ -88,6 +90,19 @@ async def the_head_is_lost_while_the_job_runs(town: Town) -> None:
     await town.world.until("J6: the cluster is gone", lambda: not [*town.world.state.all("rayclusters")], 120.0)
 
 
+async def ray_is_started_again_in_its_pod(town: Town) -> None:
+    """The submitter's next Pod waits for it, and would give it the job once more before the operator believes it."""
+    ray, user = dashboards_of(town.world.state), Submitter(town.world, "j0")
+    await user.create(mode=K8S_JOB)
+    await town.world.until("L1: it runs", lambda: status_of(user.job()).get("jobStatus") == "RUNNING", 120.0)
+    (head,) = user.heads()
+    await restart(town.world, head, lambda: format_timestamp(ray.now()), 25.0)
+    await town.world.until("L1: j0 is over", lambda: phase_of(user.job()) == "Failed", 200.0)
+    await asyncio.sleep(60.0)
+    if len(ray.taken) != 1:
+        raise Violation(f"J1: accepted {len(ray.taken)} times")
+
+
 async def the_head_dies_right_after_it_has_accepted(town: Town) -> None:
     """Nobody had looked yet; the next head is not given the job once more."""
     ray, user = dashboards_of(town.world.state), Submitter(town.world, "j0")
@@ -155,6 +170,11 @@ JOB_MUSEUM = (
     JobExhibit(name="kuberay-3211", visit=a_follower_loses_its_connection, bug=jobs.the_submitters_end_is_the_result),
     JobExhibit(name="kuberay-4916", visit=the_head_is_lost_while_the_job_runs, bug=jobs.a_lost_job_is_waited_for),
     JobExhibit(name="kuberay-4080", visit=the_head_is_lost_while_the_job_runs, bug=jobs.a_lost_job_is_submitted_again),
+    JobExhibit(
+        name="ray-starts-again-in-its-pod",
+        visit=ray_is_started_again_in_its_pod,
+        bug=jobs.a_ray_that_was_started_again_is_asked_first,
+    ),
     JobExhibit(name="kuberay-4091", visit=the_submitter_is_done_and_ray_is_not, bug=jobs.patience_never_ends),
     JobExhibit(
         name="head-dies-after-accepting",

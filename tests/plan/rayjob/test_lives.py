@@ -187,6 +187,18 @@ def test_a_job_whose_submitter_was_faster_than_the_status_is_stopped_too() -> No
     assert world.job is None
 
 
+def test_a_sidecar_that_was_faster_than_its_cluster_is_stopped_too() -> None:
+    """It waits for Ray beside it, and not for all Pods of the cluster."""
+    world = run(begin(submissionMode="SidecarMode")).change("RayCluster", {"status": {"state": ""}})
+    assert world.job is not None
+    early = {key: value for key, value in world.status.items() if key not in ("dashboardURL", "jobStatus")}
+    early["jobDeploymentStatus"] = "Initializing"
+    metadata = {**world.job["metadata"], "deletionTimestamp": "2027-01-15T08:00:00Z"}
+    world = act(structs.replace(world, job={**world.job, "metadata": metadata, "status": early}))
+    assert world.ray.stopped == (early["jobId"],)
+    assert world.job is None
+
+
 @pytest.mark.parametrize("said", ["SUCCEEDED", "FAILED", "STOPPED"])
 def test_a_job_that_is_over_is_deleted_without_a_call(said: str) -> None:
     world = finish(in_running(submissionMode="HTTPMode"), said)

@@ -141,11 +141,30 @@ def test_a_submitter_that_hangs_after_the_end_is_waited_for_and_then_left() -> N
     )
 
 
-def test_silence_after_the_submitters_end_counts_from_the_first_question() -> None:
-    """KubeRay fails a job here that may have succeeded while the operator was away."""
-    world = running()
-    silent = world.with_ray(structs.replace(world.ray, is_silent=True))
-    world = act(end_submitter(silent).after(3600))
-    assert world.phase == "Running"
-    assert act(world.after(29)).phase == "Running"
-    assert act(world.after(30)).phase == "Failed"
+def silent(world: JobWorld) -> JobWorld:
+    return world.with_ray(structs.replace(world.ray, is_silent=True))
+
+
+@pytest.mark.parametrize("type_", ["Complete", "Failed"])
+def test_silence_after_the_submitters_end_is_silence_and_no_result(type_: str) -> None:
+    """KubeRay fails the job here, which may have succeeded: its truth is Ray's to tell, for as long as one may wait."""
+    world = act(silent(end_submitter(running(), type_).after(3600)))
+    assert act(world.after(299)).phase == "Running"
+    answered = world.after(299)
+    answered = act(answered.with_ray(structs.replace(answered.ray, is_silent=False).tell("SUCCEEDED", world.now)))
+    assert (answered.phase, answered.status["jobStatus"]) == ("Complete", "SUCCEEDED")
+    world = act(world.after(300))
+    assert (world.phase, world.status["reason"]) == ("Failed", "JobStatusCheckTimeoutExceeded")
+    assert world.status["jobStatus"] == "RUNNING"
+
+
+def test_a_submitter_that_failed_and_a_ray_that_was_never_heard_failed_together() -> None:
+    """Another attempt may go better, so the reason is the one that is tried again."""
+    world = run(begin(backoffLimit=1))
+    unseen = {key: value for key, value in world.status.items() if key not in ("jobStatus", "rayJobInfo", "message")}
+    assert world.job is not None
+    world = act(silent(end_submitter(structs.replace(world, job={**world.job, "status": unseen}), "Failed")))
+    assert act(world.after(299)).phase == "Running"
+    world = act(world.after(300))
+    assert (world.phase, world.status["reason"], world.status["failed"]) == ("Retrying", "SubmissionFailed", 1)
+    assert "has never told of job" in world.status["message"]

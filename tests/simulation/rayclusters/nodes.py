@@ -20,7 +20,7 @@ from heliostat.testing.simulation.chance import stream
 from heliostat.testing.simulation.world import World
 from simulation.kubelet import MERGE
 from simulation.rayclusters.manifests import pods_in
-from simulation.rayclusters.reading import is_ready, is_terminating, label, name_of, uid_of
+from simulation.rayclusters.reading import is_ready, is_terminating, label, name_of, restarts_of, uid_of
 
 NODES = ("n1", "n2", "n3")
 LOOK_SECONDS = 0.5
@@ -123,13 +123,19 @@ async def _live(world: World, pod: JsonObject, conduct: Conduct, chance: random.
 
 
 async def _fail(world: World, pod: JsonObject, reason: str, now: Callable[[], str]) -> None:
-    status = _ended(now(), pod, 137, reason)
-    if reason != RESTARTED:
-        await _tell(world, pod, status)
-        return
-    await _tell(world, pod, {key: status[key] for key in ("conditions", "containerStatuses")})
-    await asyncio.sleep(3.0)
-    await _tell(world, pod, _running(now(), pod, is_ready=True))
+    if reason == RESTARTED:
+        await restart(world, pod, now, 3.0)
+    else:
+        await _tell(world, pod, _ended(now(), pod, 137, reason))
+
+
+async def restart(world: World, pod: JsonObject, now: Callable[[], str], seconds: float) -> None:
+    """Its containers end and come back after so many seconds, while the Pod and its address stay."""
+    before = restarts_of(pod)
+    ended = _ended(now(), pod, 137, RESTARTED, restarts=before)
+    await _tell(world, pod, {key: ended[key] for key in ("conditions", "containerStatuses")})
+    await asyncio.sleep(seconds)
+    await _tell(world, pod, _running(now(), pod, is_ready=True, restarts=before + 1))
 
 
 def _is_hit(world: World, share: float, conduct: Conduct, chance: random.Random) -> bool:
@@ -174,7 +180,7 @@ def _clock_of(world: World, conduct: Conduct) -> Callable[[], str]:
     return lambda: format_timestamp(world.now() + conduct.clock_error)
 
 
-def _running(now: str, pod: JsonObject, *, is_ready: bool) -> JsonObject:
+def _running(now: str, pod: JsonObject, *, is_ready: bool, restarts: int = 0) -> JsonObject:
     number = int(uid_of(pod)[-6:])
     running = {"running": {"startedAt": now}}
     ready: JsonObject = {"type": "Ready", "status": "True" if is_ready else "False"}
@@ -185,7 +191,7 @@ def _running(now: str, pod: JsonObject, *, is_ready: bool) -> JsonObject:
         "startTime": now,
         "podIP": f"10.1.{number // 250}.{number % 250}",
         "conditions": [ready],
-        "containerStatuses": _containers(pod, running, is_ready=is_ready),
+        "containerStatuses": _containers(pod, running, is_ready=is_ready, restarts=restarts),
     }
 
 
@@ -199,13 +205,13 @@ def _waiting(pod: JsonObject, reason: str) -> JsonObject:
     }
 
 
-def _ended(now: str, pod: JsonObject, code: int, reason: str) -> JsonObject:
+def _ended(now: str, pod: JsonObject, code: int, reason: str, *, restarts: int = 0) -> JsonObject:
     ended = {"terminated": {"exitCode": code, "reason": reason, "startedAt": now, "finishedAt": now}}
     return {
         "phase": "Failed" if code else "Succeeded",
         "reason": reason,
         "conditions": [{"type": "Ready", "status": "False"}],
-        "containerStatuses": _containers(pod, ended, is_ready=False),
+        "containerStatuses": _containers(pod, ended, is_ready=False, restarts=restarts),
     }
 
 
@@ -222,12 +228,12 @@ def _sidecar_ended(now: str, pod: JsonObject, code: int, reason: str) -> JsonObj
     return {"phase": "Running", "conditions": ended["conditions"], "containerStatuses": statuses}
 
 
-def _containers(pod: JsonObject, state: JsonObject, *, is_ready: bool) -> list[dict[str, Any]]:
+def _containers(pod: JsonObject, state: JsonObject, *, is_ready: bool, restarts: int = 0) -> list[dict[str, Any]]:
     return [
         {
             "name": container["name"],
             "ready": is_ready,
-            "restartCount": 0,
+            "restartCount": restarts,
             "image": container["image"],
             "imageID": container["image"],
             "state": state,

@@ -39,16 +39,16 @@ def is_terminating(tree: JsonObject) -> bool:
 
 def has_ended(pod: JsonObject) -> bool:
     """The Pod, or its first container where it will not be started again."""
-    status = pod.get("status") or {}
-    if status.get("phase") in ("Succeeded", "Failed"):
+    if (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
         return True
+    return pod["spec"].get("restartPolicy") == "Never" and has_ray_ended(pod)
+
+
+def has_ray_ended(pod: JsonObject) -> bool:
+    """Its first container has, for good or to be started again."""
     first = pod["spec"]["containers"][0]["name"]
-    ended = (
-        bool((found.get("state") or {}).get("terminated"))
-        for found in status.get("containerStatuses") or ()
-        if found["name"] == first
-    )
-    return pod["spec"].get("restartPolicy") == "Never" and any(ended)
+    statuses = (pod.get("status") or {}).get("containerStatuses") or ()
+    return any((found.get("state") or {}).get("terminated") for found in statuses if found["name"] == first)
 
 
 def is_stuck(pod: JsonObject, made: JsonObject, seconds: float) -> bool:
@@ -76,6 +76,18 @@ def does_answer(pod: JsonObject) -> bool:
     statuses = (pod.get("status") or {}).get("containerStatuses") or ()
     first = pod["spec"]["containers"][0]["name"]
     return is_ready(pod) or any(found["name"] == first and found["ready"] for found in statuses)
+
+
+def restarts_of(pod: JsonObject) -> int:
+    """Of the first container, Ray's."""
+    statuses = (pod.get("status") or {}).get("containerStatuses") or ()
+    first = pod["spec"]["containers"][0]["name"]
+    return next((int(found["restartCount"]) for found in statuses if found["name"] == first), 0)
+
+
+def instance_of(pod: JsonObject) -> str:
+    """Which Ray runs there: a container that was started again is another one, in the same Pod."""
+    return f"{uid_of(pod)}-{restarts_of(pod)}"
 
 
 def pods_of(state: State, cluster_uid: str, node_type: str = "") -> list[JsonObject]:

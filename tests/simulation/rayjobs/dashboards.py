@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from heliostat.kube.jsontree import JsonObject
+from heliostat.kube.timestamps import format_timestamp
 from heliostat.ray.answers import ENDED
 from heliostat.runtime.errors import ApiError
 from heliostat.runtime.transport import Call, Chunks, Reply
@@ -36,15 +37,24 @@ from heliostat.testing.simulation.chance import stream
 from heliostat.testing.simulation.state import State
 from heliostat.testing.simulation.world import World
 from simulation.rayclusters.manifests import NAMESPACE, PODS
-from simulation.rayclusters.nodes import SIDECAR, has_sidecar
-from simulation.rayclusters.reading import HEAD, does_answer, is_live, label, name_of, uid_of
+from simulation.rayclusters.nodes import SIDECAR, has_sidecar, restart
+from simulation.rayclusters.reading import (
+    HEAD,
+    does_answer,
+    has_ray_ended,
+    instance_of,
+    is_live,
+    label,
+    name_of,
+    uid_of,
+)
 
 JOBS = "/api/jobs/"
 NOBODY = Reply(503, b'{"kind":"Status","status":"Failure","message":"no endpoints available","code":503}')
 
 
 class Taken(Struct):
-    """An accepted submission; ``head`` is the UID of the Pod that took it."""
+    """An accepted submission; ``head`` is the Ray that took it: a container of a Pod, in one of its lives."""
 
     id: str
     head: str
@@ -63,9 +73,11 @@ class Dashboards:
         self.now = world.now
         self.flakiness = 0.0  # how many submitters lose their connection and end, while Ray works on
         self.mortality = 0.0  # how many heads die as soon as they have taken a job
-        self.lied: set[str] = set()  # ids that a Ray has denied although it had them
+        self.lied: dict[str, int] = {}  # ids that a Ray has denied although it had them; since this line of the trace
+        self._denied_at: dict[str, float] = {}  # when a dashboard was last made to deny what it has
         self.by_users: set[str] = set()  # ids that no RayJob has thought of
         self._chance = stream(world.seed, "submitters")
+        self._losses = stream(world.seed, "losses")
         self._ray = ScriptedRay(world.now, STRICT)
         self._ray.on_accepted = self._accepted
         self._transport = RayTransport(self._ray)
@@ -78,13 +90,13 @@ class Dashboards:
             return NOBODY
         cluster = self.cluster_of(head)
         self._check(call, cluster, rest)
-        inner = msgspec.structs.replace(call, path=f"/{NAMESPACE}/{uid_of(head)}{rest}")
+        inner = msgspec.structs.replace(call, path=f"/{NAMESPACE}/{instance_of(head)}{rest}")
         try:
             reply = await self._transport.send(inner, seconds)
             if call.method == "GET" and reply.status == 404 and rest.removeprefix(JOBS) in cluster.jobs:
-                self.lied.add(rest.removeprefix(JOBS))
+                self.lied[rest.removeprefix(JOBS)] = len(self.world.trace)
         finally:
-            self._note_forgotten(uid_of(head), cluster)
+            self._note_forgotten(instance_of(head), cluster)
         return reply
 
     async def open(self, call: Call, seconds: float) -> Reply | Chunks:
@@ -94,7 +106,7 @@ class Dashboards:
         """Nothing is held."""
 
     def cluster_of(self, head: JsonObject) -> ScriptedCluster:
-        return self._ray.cluster(f"{NAMESPACE}/{uid_of(head)}")
+        return self._ray.cluster(f"{NAMESPACE}/{instance_of(head)}")
 
     def takes_of(self, job_id: str) -> list[Taken]:
         """Those that became something."""
@@ -111,9 +123,7 @@ class Dashboards:
 
     def is_kept(self, taken: Taken) -> bool:
         """Its head is there and can be asked."""
-        return not taken.is_forgotten and any(
-            uid_of(pod) == taken.head and is_live(pod) for pod in self.world.state.all("pods")
-        )
+        return not taken.is_forgotten and any(_is_up(pod, taken.head) for pod in self.world.state.all("pods"))
 
     def _check(self, call: Call, cluster: ScriptedCluster, rest: str) -> None:
         if call.method != "POST":
@@ -122,8 +132,19 @@ class Dashboards:
             self.asked_to_stop.add(rest.removeprefix(JOBS).removesuffix("/stop"))
         elif rest == JOBS:
             id_ = msgspec.json.decode(call.body)["submission_id"]
-            if id_ in cluster.jobs and id_ not in self.lied:
+            if id_ in cluster.jobs and not self._is_excused(id_, call.path):
                 self.world.report(f"J1: {id_} is offered to a Ray that has it")
+
+    def _is_excused(self, id_: str, path: str) -> bool:
+        """Who was lied to may offer a job again: its id is known, so Ray does not accept it, and nothing runs twice.
+
+        That is so while the lie is the last that was heard of the job, and nobody had heard that it was accepted.
+        """
+        owner = find_job_by_id(self.world.state, id_)
+        if id_ not in self.lied or owner is None or status_of_job(owner).get("jobStatus"):
+            return False
+        has_heard = any(f"{path}{id_} → 200" in line for line in self.world.trace[self.lied[id_] :])
+        return not has_heard and not any(self._was_told(taken, owner) for taken in self.taken if taken.id == id_)
 
     def _accepted(self, accepted: Accepted) -> None:
         cluster = self._ray.cluster(accepted.cluster)
@@ -140,14 +161,14 @@ class Dashboards:
             return
         if any(self.is_kept(taken) for taken in earlier):
             self.world.report(f"J1: {accepted.id} is accepted twice, and the first one is still there")
-        if earlier and (owner.get("status") or {}).get("jobStatus"):
+        if earlier and status_of_job(owner).get("jobStatus"):
             self.world.report(f"J1: {accepted.id} is accepted again after the status had told of it")
         if any(self._was_told(taken, owner) for taken in earlier):
             self.world.report(f"J1: {accepted.id} is accepted again by who had heard that it was taken")
 
     def _was_told(self, taken: Taken, owner: JsonObject) -> bool:
         """The operator has had Ray's answer, and has not begun anew since. Whoever shares a cluster shares its path."""
-        status, since = owner.get("status") or {}, self.world.trace[taken.line :]
+        status, since = status_of_job(owner), self.world.trace[taken.line :]
         path = f"/services/{status.get('rayClusterName')}-head-svc:"
         is_answered = any(path in line and line.endswith(f"{JOBS} → 200") for line in since)
         is_anew = any("begins life" in line or "lost the lease" in line for line in since)
@@ -155,13 +176,25 @@ class Dashboards:
 
     async def _lose(self, head: str) -> None:
         """At once, with all that it knew."""
-        for pod in [pod for pod in self.world.state.all("pods") if uid_of(pod) == head]:
-            with suppress(ApiError):
-                await self.world.request("DELETE", f"{PODS}/{name_of(pod)}", {"gracePeriodSeconds": 0})
+        for pod in [pod for pod in self.world.state.all("pods") if instance_of(pod) == head]:
+            await self.end_ray(pod)
+
+    async def end_ray(self, head: JsonObject) -> None:
+        """The Pod goes, or Ray's container alone, which is started again in its place."""
+        may_restart = head["spec"].get("restartPolicy") == "Always"
+        if may_restart and self._losses.random() < 0.5:
+            now, seconds = (
+                lambda: format_timestamp(self.now()),
+                self._losses.choice((1.0, 4.0, 20.0)) * self._losses.uniform(0.5, 1.5),
+            )
+            await restart(self.world, head, now, seconds)
+            return
+        with suppress(ApiError):
+            await self.world.request("DELETE", f"{PODS}/{name_of(head)}", {"gracePeriodSeconds": 0})
 
     def _check_ownerless(self, id_: str) -> None:
         """Its RayJob may be gone, and its submitter is about to go; then so is the cluster, unless it was chosen."""
-        gone = [job for job in self.world.state.ever("rayjobs") if (job.get("status") or {}).get("jobId") == id_]
+        gone = [job for job in self.world.state.ever("rayjobs") if status_of_job(job).get("jobId") == id_]
         if not gone:
             self.world.report(f"J2: {id_} is accepted, and no RayJob has written it down")
         elif "clusterSelector" in gone[0]["spec"]:
@@ -197,7 +230,8 @@ class Dashboards:
         while (status := status_of(self._ray.script, job, self._ray.now())) not in ENDED:
             if not _is_there(self.world.state, pod):
                 return None
-            if not _is_there(self.world.state, head) or self.world.time() > begun + patience:
+            is_up = any(_is_up(each, instance_of(head)) for each in self.world.state.all("pods"))
+            if not is_up or self.world.time() > begun + patience:
                 return 1  # the connection is lost
             await asyncio.sleep(1.0)
         return 1 if status == "FAILED" else 0
@@ -224,6 +258,7 @@ class Dashboards:
             cluster.heal()
 
     def _disturb(self, cluster: ScriptedCluster, chance: random.Random) -> None:
+        """A dashboard lags for seconds: it does not deny a job that it has again and again."""
         times, carried_out = chance.randint(1, 4), chance.random() < 0.5
         seconds, code = chance.uniform(1.0, 4.0), chance.choice((500, 502, 503))
         troubles: tuple[RayFault, ...] = (
@@ -235,7 +270,12 @@ class Dashboards:
             SlowBody(times=times, seconds=2 * seconds),
             Forget(method="POST", path=JOBS, times=1),
         )
-        cluster.disturb(chance.choice(troubles))
+        trouble = chance.choice(troubles)
+        if isinstance(trouble, Stale) or getattr(trouble, "status", 0) == 404:
+            if self.now() < self._denied_at.get(cluster.name, 0.0) + 20.0:
+                return
+            self._denied_at[cluster.name] = self.now()
+        cluster.disturb(trouble)
 
 
 def dashboards_of(state: State) -> Dashboards:
@@ -255,11 +295,21 @@ def find_head(state: State, service: str) -> JsonObject | None:
 
 
 def find_job_by_id(state: State, id_: str) -> JsonObject | None:
-    return next((job for job in state.all("rayjobs") if (job.get("status") or {}).get("jobId") == id_), None)
+    return next((job for job in state.all("rayjobs") if status_of_job(job).get("jobId") == id_), None)
+
+
+def status_of_job(job: JsonObject) -> JsonObject:
+    status: JsonObject = job.get("status") or {}
+    return status
 
 
 def _itself(pod: JsonObject, state: State) -> JsonObject | None:
     return next((each for each in state.all("pods") if uid_of(each) == uid_of(pod) and does_answer(each)), None)
+
+
+def _is_up(pod: JsonObject, instance: str) -> bool:
+    """This Ray, and it runs."""
+    return instance_of(pod) == instance and is_live(pod) and not has_ray_ended(pod)
 
 
 def _is_there(state: State, pod: JsonObject) -> bool:

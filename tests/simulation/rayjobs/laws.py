@@ -25,7 +25,7 @@ NEXT: dict[str, tuple[str, ...]] = {
     "ValidationFailed": ("", "Initializing", "Waiting", "Running", "Retrying"),
 }
 OVER = ("Complete", "Failed")
-SUBMITTER_PATIENCE = 30  # seconds that a silent Ray is given after a submitter has failed
+SILENCE_SECONDS = 300  # the status check time-out: for so long "unknown" is no failure
 SLACK = 1.5  # seconds: times are told in whole ones
 
 
@@ -131,14 +131,17 @@ def _find_untrue_end(state: State, after: JsonObject, before: JsonObject) -> Ite
         yield f"{name} has failed ({status.get('message')}), and Ray, which is there, says {truths}"
     silent = status_of(before).get("jobStatusCheckFailureStartTime")
     if reason == "SubmissionFailed" and _is_well(state, id_) and silent:
-        yield from _find_early(state, after, SUBMITTER_PATIENCE, silent, f"{reason}, with a Ray that is silent")
+        # Nobody could know better: silence has its time-out, and it ends like this only if Ray never told of the job.
+        if status.get("jobStatus"):
+            yield f"{name} was never submitted, it says, and it says {status['jobStatus']}"
+        yield from _find_early(state, after, SILENCE_SECONDS, silent, f"{reason}, with a Ray that is silent")
     elif reason == "SubmissionFailed" and _is_well(state, id_):
         yield f"{name} was never submitted, it says, and Ray says {truths}"
     for field, start in (("activeDeadlineSeconds", "startTime"), ("preRunningDeadlineSeconds", "startTime")):
         if reason.lower().startswith(field.lower().removesuffix("seconds").removeprefix("active")):
             yield from _find_early(state, after, after["spec"].get(field), status.get(start), reason)
     if reason == "JobStatusCheckTimeoutExceeded":
-        yield from _find_early(state, after, 300, status_of(before).get("jobStatusCheckFailureStartTime"), reason)
+        yield from _find_early(state, after, SILENCE_SECONDS, silent, reason)
 
 
 def _is_well(state: State, id_: str) -> bool:
@@ -216,8 +219,6 @@ def a_job_is_stopped_before_it_goes(state: State) -> str | None:
     # An attempt to ask is enough, also one that is lost on its way: it goes even if Ray is gone.
     if id_ in ray.asked_to_stop or any(f"/{id_}/stop" in line for line in ray.world.trace):
         return None
-    if found[0]["spec"].get("submissionMode") == "SidecarMode" and "dashboardURL" not in status_of(found[1]):
-        return None  # it submitted for itself before anybody knew an address, and its head goes with the RayJob
     running = [taken for taken in ray.takes_of(id_) if ray.is_kept(taken) and ray.status_of(taken) not in ENDED]
     was_told = status_of(found[1]).get("jobStatus") in ENDED
     return f"{name_of(found[0])} is gone, and nobody asked Ray to stop {id_}" if running and not was_told else None

@@ -11,10 +11,10 @@ from msgspec import structs
 from heliostat.desired.rayjob.cluster import build_cluster_of_job
 from heliostat.operator.rayjob.calls import JobCalls
 from heliostat.plan.draft import NOTHING
-from heliostat.plan.rayjob import attempt, cleanup, cluster, deletion, job, phases, status, timers
+from heliostat.plan.rayjob import attempt, cleanup, cluster, deletion, job, phase_inputs, phases, status, timers
 from heliostat.plan.rayjob.answers import STATUSES
 from heliostat.plan.rayjob.observed import ObservedJob
-from heliostat.plan.rayjob.phase_inputs import If
+from heliostat.plan.rayjob.phase_inputs import If, Voice
 from heliostat.plan.rayjob.phases import Do, Phase, Reason, Row
 from heliostat.plan.rayjob.reasons import Because
 from heliostat.runtime.pollers import FactCache
@@ -66,6 +66,11 @@ def what_ray_has_taken_is_forgotten() -> Any:
     return replaced((JobCalls, "is_accepted", lambda *_arguments: False))
 
 
+def a_ray_that_was_started_again_is_asked_first() -> Any:
+    """Its denial takes a while to count, and by then the submitter has given it the job once more."""
+    return replaced((attempt, "find_ended_ray", lambda _observed: ""))
+
+
 def one_denial_is_enough() -> Any:
     """A dashboard that lags denies a job that it has."""
     return replaced((attempt, "DENIED_SECONDS", 0.0))
@@ -95,8 +100,19 @@ def silence_is_failure() -> Any:
 
 
 def silence_is_success() -> Any:
-    row = Row(Phase.RUNNING, (If.RAY_SILENT,), Phase.COMPLETE)
-    return replaced((phases, "TABLE", _rows(row)), (phases, "_ALLOWED", dict.fromkeys(Phase, STATUSES)))
+    row = Row(Phase.RUNNING, (If.SILENCE_TOO_LONG,), Phase.COMPLETE)
+    at_once = phase_inputs._ANSWERS | {If.SILENCE_TOO_LONG: lambda inputs: inputs.voice is Voice.SILENT}
+    return replaced(
+        (phases, "TABLE", _rows(row)),
+        (phases, "_ALLOWED", dict.fromkeys(Phase, STATUSES)),
+        (phase_inputs, "_ANSWERS", at_once),
+    )
+
+
+def a_failed_submitter_and_a_silent_ray_fail_the_job_soon() -> Any:
+    """KubeRay: the submitter's end decides; Ray, which runs the job and does not answer for a while, is not asked."""
+    row = Row(Phase.RUNNING, (If.NEVER_TOLD, If.SUBMITTER_FAILED), Phase.FAILED, Reason.SUBMISSION_FAILED)
+    return replaced((phases, "TABLE", _rows(row)))
 
 
 def suspended_is_said_too_early() -> Any:
@@ -160,11 +176,13 @@ RAY_JOB_MUTANTS = (
     _mutant(a_lost_job_is_submitted_again, "J1", since=60),
     _mutant(a_lost_job_is_waited_for, "L1", since=60),
     _mutant(what_ray_has_taken_is_forgotten, "J1"),
+    _mutant(a_ray_that_was_started_again_is_asked_first, "J1", since=30),
     _mutant(one_denial_is_enough, "J4"),
     _mutant(a_quick_sidecar_is_waited_for, "L1"),
     _mutant(patience_never_ends, "L1", since=1),
     _mutant(silence_is_failure, "J4"),
     _mutant(silence_is_success, "J4"),
+    _mutant(a_failed_submitter_and_a_silent_ray_fail_the_job_soon, "J4"),
     _mutant(suspended_is_said_too_early, "J6"),
     _mutant(a_chosen_cluster_counts_as_its_own, "J5"),
     _mutant(the_time_to_stay_is_ignored, "J6"),

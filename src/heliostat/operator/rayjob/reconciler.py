@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from heliostat.api.kinds import RAY_CLUSTER_NAME
 from heliostat.api.rayjob import RayJob
 from heliostat.api.settings import Settings
-from heliostat.desired.rayjob.names import SIDECAR_MODE, submission_mode
+from heliostat.desired.rayjob.names import K8S_JOB_MODE, SIDECAR_MODE, submission_mode
 from heliostat.kube import lookups
 from heliostat.kube.facts import Unknown
 from heliostat.kube.jsontree import JsonObject
@@ -34,8 +34,8 @@ from heliostat.operator.understanding import tree_of
 from heliostat.plan.kind import Meaning
 from heliostat.plan.rayjob.kind import RAY_JOB
 from heliostat.plan.rayjob.observed import ObservedJob, Remembered
-from heliostat.plan.rayjob.other_head import name_who_is_asked
 from heliostat.plan.rayjob.phases import Phase
+from heliostat.plan.rayjob.ray_instance import name_who_is_asked
 from heliostat.plan.rayjob.submission import fact_key, find_token_secret
 from heliostat.plan.situation import Situation
 from heliostat.runtime.caches import Caches
@@ -122,7 +122,7 @@ class RayJobReconciler(KindReconciler[ObservedJob, None, Remembered, Memory]):
         name, phase = str(status.get("rayClusterName") or ""), status.get("jobDeploymentStatus")
         if phase not in _LEAVING or not name:
             self._asking.pods_gone.forget(key)
-        if not name or not (phase in _LEAVING or submission_mode(job) == SIDECAR_MODE):
+        if not name or not (phase in _LEAVING or _is_watching_head(submission_mode(job), phase)):
             return ()
         cluster = Key(key.namespace, name)
         pods = view_ray_pods(self._pods.asked(self.interests, key, cluster))
@@ -130,6 +130,11 @@ class RayJobReconciler(KindReconciler[ObservedJob, None, Remembered, Memory]):
             return pods
         since = self._clusters.in_namespace(key.namespace).revision
         return self._asking.pods_gone.find_doubt(key, name, since) or ()
+
+
+def _is_watching_head(mode: str, phase: object) -> bool:
+    """A submitter may be in it; or one beside it would give the job to the next Ray, once this one has ended."""
+    return mode == SIDECAR_MODE or (mode == K8S_JOB_MODE and phase == Phase.RUNNING)
 
 
 def add_controller(building: Building) -> None:

@@ -29,9 +29,9 @@ from heliostat.plan.rayjob.cluster import ClusterSight, Condition, ensure_cluste
 from heliostat.plan.rayjob.gang import ensure_gang
 from heliostat.plan.rayjob.messages import describe_row
 from heliostat.plan.rayjob.observed import ObservedJob, Remembered
-from heliostat.plan.rayjob.other_head import is_another_head
 from heliostat.plan.rayjob.phase_inputs import PhaseInputs, Submitter, Voice
 from heliostat.plan.rayjob.phases import Do, Phase, Row, State, find_row
+from heliostat.plan.rayjob.ray_instance import find_ended_ray, is_another_head
 from heliostat.plan.rayjob.reasons import Because, Hold
 from heliostat.plan.rayjob.submission import ensure_head_service, ensure_submitter_job, submit_effect
 from heliostat.plan.rayjob.submitter import Progress, judge_submitter
@@ -116,8 +116,9 @@ def read_inputs(look: Look) -> PhaseInputs:
         is_pre_running_passed=is_over(timers.pre_running, now),
         is_grace_passed=is_over(timers.grace, now),
         is_silence_too_long=is_over(timers.silence, now) and is_stuck,
-        is_patience_over=is_over(timers.patience, now) and _is_patience_fair(look),
+        is_patience_over=is_over(timers.patience, now),
         is_cluster_gone=look.sight.condition is Condition.ABSENT,
+        is_ray_over=bool(find_ended_ray(observed)),
         is_all_gone=is_torn_down(observed),
         has_names=bool(status.get("rayClusterName")),
         has_dashboard=bool(status.get("dashboardURL")),
@@ -129,13 +130,6 @@ def read_inputs(look: Look) -> PhaseInputs:
         status=info.status if info is not None else str(status.get("jobStatus") or ""),
         was_seen=look.was_seen,
     )
-
-
-def _is_patience_fair(look: Look) -> bool:
-    """Ray was asked after the submitter's end: the operator itself may have been away."""
-    if look.voice is Voice.SILENT:
-        return statuses.SILENT_SINCE in look.observed.status
-    return look.voice is not Voice.UNASKED and _is_newer_than_submitter(look)
 
 
 def _is_newer_than_submitter(look: Look) -> bool:

@@ -3,7 +3,7 @@
 from heliostat.api.raycluster import ObjectMeta
 from heliostat.api.rayjob import RayJob
 from heliostat.api.settings import Settings
-from heliostat.desired.rayjob.names import SUBMITTING_MODES, selected_cluster, submission_mode
+from heliostat.desired.rayjob.names import SIDECAR_MODE, SUBMITTING_MODES, selected_cluster, submission_mode
 from heliostat.kube.facts import Unknown
 from heliostat.kube.plan import Patch, Ref
 from heliostat.plan.draft import NOTHING, Part
@@ -53,10 +53,14 @@ def ask_to_stop(observed: ObservedJob, settings: Settings) -> Part:
 
 
 def _find_address(observed: ObservedJob, settings: Settings) -> str:
-    """A submitter knows it before the status does, and may have used it already."""
-    if submission_mode(observed.job) not in SUBMITTING_MODES:
+    """A submitter knows it before the status does, and may have used it already.
+
+    One beside the head needs no address, and waits for Ray alone, not for a cluster that is ready.
+    """
+    mode = submission_mode(observed.job)
+    if mode not in SUBMITTING_MODES:
         return ""
-    return look_at_cluster(observed, settings).dashboard_url or ""
+    return look_at_cluster(observed, settings, has_submitted=mode == SIDECAR_MODE).dashboard_url or ""
 
 
 def release(job: RayJob) -> Part:

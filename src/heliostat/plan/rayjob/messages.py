@@ -7,6 +7,7 @@ from heliostat.kube.timestamps import format_timestamp
 from heliostat.plan.rayjob.observed import ObservedJob, Remembered
 from heliostat.plan.rayjob.phase_inputs import If
 from heliostat.plan.rayjob.phases import Reason, Row
+from heliostat.plan.rayjob.ray_instance import find_ended_ray
 from heliostat.plan.rayjob.status import SILENT_SINCE
 from heliostat.plan.rayjob.submitter import Progress
 from heliostat.plan.rayjob.timers import SUBMITTER_PATIENCE, describe_deadline
@@ -60,7 +61,8 @@ def _describe_patience(row: Row, progress: Progress) -> str:
 
 def _describe_failure(row: Row, observed: ObservedJob, progress: Progress, told: str) -> str:
     if If.HEAD_GONE in row.when:
-        return progress.why or f"RayCluster {observed.cluster_name} was deleted while it ran the job."
+        deleted = f"RayCluster {observed.cluster_name} was deleted while it ran the job."
+        return find_ended_ray(observed) or progress.why or deleted
     if If.FORGOTTEN in row.when:
         return f"Ray knows no job {observed.job_id} any more: the head that ran it was lost."
     if If.NEVER_SUBMITTED in row.when:

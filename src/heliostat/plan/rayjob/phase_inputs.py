@@ -40,6 +40,7 @@ class PhaseInputs(Struct, frozen=True, kw_only=True):
     is_silence_too_long: bool = False
     is_patience_over: bool = False  # since the submitter's end
     is_cluster_gone: bool = False
+    is_ray_over: bool = False  # the Ray that told of the job has ended, and its head Pod is still there
     is_all_gone: bool = False
     has_names: bool = False
     has_dashboard: bool = False
@@ -75,13 +76,14 @@ class If(Enum):
     RAY_ENDED_WELL = "Ray says SUCCEEDED or STOPPED"
     RAY_FAILED = "Ray says FAILED"
     RAY_GOES_ON = "Ray has not told of an end"
-    RAY_SILENT = "Ray does not answer"
+    RAY_TELLS_OF_NO_END = "Ray, asked after the submitter's end, tells of a job that goes on"
+    NEVER_TOLD = "Ray has never told of the job"
     SUBMITTER_DONE = "no submitter is at work"
     SUBMITTER_FAILED = "the submitter has failed"
     SUBMITTER_SUCCEEDED = "the submitter has succeeded"
-    SUBMITTER_PATIENCE_OVER = "30 s have passed since, and Ray was asked meanwhile"
+    SUBMITTER_PATIENCE_OVER = "30 s have passed since"
     GRACE_PASSED = "the grace period after the job's end is over"
-    HEAD_GONE = "the cluster that ran the job is gone, or in SidecarMode its head Pod"
+    HEAD_GONE = "the cluster that ran the job is gone, or Ray's container that did, or in SidecarMode its head Pod"
     FORGOTTEN = "Ray has told of the job before and knows it no more"
     NEVER_SUBMITTED = "Ray, asked after the submitter's end, knows no such job"
     SILENCE_TOO_LONG = "no answer for the status check time-out"
@@ -104,13 +106,14 @@ _ANSWERS: dict[If, Callable[[PhaseInputs], bool]] = {
     If.RAY_ENDED_WELL: lambda s: s.status in (SUCCEEDED, STOPPED),
     If.RAY_FAILED: lambda s: s.status == FAILED,
     If.RAY_GOES_ON: lambda s: not s.is_over,
-    If.RAY_SILENT: lambda s: s.voice is Voice.SILENT and not s.is_over,
+    If.RAY_TELLS_OF_NO_END: lambda s: s.voice is Voice.TELLS and s.is_newer_than_submitter and not s.is_over,
+    If.NEVER_TOLD: lambda s: not s.was_seen,
     If.SUBMITTER_DONE: lambda s: s.submitter not in (Submitter.AT_WORK, Submitter.UNKNOWN),
     If.SUBMITTER_FAILED: lambda s: s.submitter is Submitter.FAILED,
     If.SUBMITTER_SUCCEEDED: lambda s: s.submitter is Submitter.SUCCEEDED,
     If.SUBMITTER_PATIENCE_OVER: lambda s: s.is_patience_over,
     If.GRACE_PASSED: lambda s: s.is_grace_passed,
-    If.HEAD_GONE: lambda s: s.submitter is Submitter.LOST or (s.is_cluster_gone and s.was_seen),
+    If.HEAD_GONE: lambda s: s.submitter is Submitter.LOST or (s.was_seen and (s.is_cluster_gone or s.is_ray_over)),
     If.FORGOTTEN: lambda s: s.was_seen and s.is_denied,
     If.NEVER_SUBMITTED: lambda s: s.is_denied and not s.was_seen and s.is_newer_than_submitter,
     If.SILENCE_TOO_LONG: lambda s: s.is_silence_too_long and not s.is_over,

@@ -37,16 +37,9 @@ def read_timers(observed: ObservedJob, settings: Settings, submitter_ended: floa
         pre_running=_after(begun, spec.pre_running_deadline_seconds),
         grace=_after(_ended(observed), settings.rayjob_transition_grace_seconds),
         silence=_after(silent, settings.rayjob_status_check_timeout_seconds),
-        patience=_patience_ends(submitter_ended, silent),
+        patience=None if submitter_ended is None else submitter_ended + SUBMITTER_PATIENCE,
         refusal=_after(moment_of(status.get("endTime")), settings.rayjob_transition_grace_seconds),
     )
-
-
-def _patience_ends(submitter_ended: float | None, silent: float | None) -> float | None:
-    """While Ray does not answer, the time counts from the first question: the operator may have been away."""
-    if submitter_ended is None:
-        return None
-    return max(submitter_ended, silent or 0.0) + SUBMITTER_PATIENCE
 
 
 def _ended(observed: ObservedJob) -> float | None:
