@@ -8,28 +8,20 @@ import argparse
 import asyncio
 import os
 import statistics
-import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
-import aiohttp
-import msgspec
 from msgspec import Struct
 
-from heliostat.api.crds import all_crds
 from heliostat.kube.jsontree import JsonObject
-from load.control_planes import own_plane
-from load.operators import Operator, started
-from load.targets import ROOT, Target, environment
+from load.ray_fleet import Bar, Desk, build_cluster_spec, follow, open_desk, report
+from load.scripted_ray import STUCK
 
-CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 JOBS = "/apis/ray.io/v1/namespaces/default/rayjobs"
 JOB_SECONDS = 8.0
 JOBS_PER_MACHINE = 20
 LIMIT_SECONDS = 600.0
-STUCK = "stuck"
 OVER = ("Complete", "Failed")
 
 
@@ -47,24 +39,7 @@ class Run(Struct, frozen=True):
         return self.cpu / len(self.took)
 
 
-class Bar(Struct, frozen=True):
-    name: str
-    value: float
-    limit: float
-    unit: str = ""
-
-    def is_met(self) -> bool:
-        return self.value <= self.limit
-
-    def __str__(self) -> str:
-        sign = "ok " if self.is_met() else "NOT"
-        return f"  {sign} {self.name}: {self.value:.2f} (bar {self.limit:g}{self.unit})"
-
-
 def build_job(name: str) -> JsonObject:
-    resources = {"requests": {"cpu": "10m", "memory": "16Mi"}}
-    container = {"name": "ray-head", "image": "rayproject/ray:2.52.0", "resources": resources}
-    head = {"rayStartParams": {}, "template": {"spec": {"containers": [container]}}}
     return {
         "apiVersion": "ray.io/v1",
         "kind": "RayJob",
@@ -72,52 +47,30 @@ def build_job(name: str) -> JsonObject:
         "spec": {
             "submissionMode": "HTTPMode",
             "entrypoint": "python ok.py",
-            "rayClusterSpec": {"rayVersion": "2.52.0", "headGroupSpec": head},
+            "rayClusterSpec": build_cluster_spec(),
         },
     }
 
 
-@contextmanager
-def scripted_ray() -> Iterator[str]:
-    """Its address; the dashboards of jobs whose name begins with ``stuck`` never answer."""
-    options = ["--strict", f"--job-seconds={JOB_SECONDS}", f"--stuck={STUCK}"]
-    command = [sys.executable, "-m", "heliostat.testing.scripted_ray", *options]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT, env=environment()) as process:
-        assert process.stdout is not None
-        try:
-            yield f"127.0.0.1:{process.stdout.readline().strip()}"
-        finally:
-            process.kill()
+def hear_ends(names: set[str], ends: dict[str, float]) -> Callable[[JsonObject], bool]:
+    """When each of them was over; True once all of them are."""
+
+    def hear(job: JsonObject) -> bool:
+        name, status = job["metadata"]["name"], job.get("status") or {}
+        if status.get("jobDeploymentStatus") in OVER and name in names:
+            if status["jobStatus"] != "SUCCEEDED":
+                raise SystemExit(f"{name} ended otherwise: {status}")
+            ends.setdefault(name, time.monotonic())
+        return ends.keys() >= names
+
+    return hear
 
 
-async def follow(session: aiohttp.ClientSession, names: set[str], ends: dict[str, float]) -> None:
-    """Until all of them are over."""
-    timeout = aiohttp.ClientTimeout(total=LIMIT_SECONDS)
-    query = {"watch": "1", "timeoutSeconds": str(int(LIMIT_SECONDS))}
-    async with session.get(JOBS, params=query, timeout=timeout) as answer:
-        rest = b""
-        async for chunk in answer.content.iter_any():
-            *lines, rest = (rest + chunk).split(b"\n")
-            for line in lines:
-                job = msgspec.json.decode(line)["object"]
-                name, status = job["metadata"]["name"], job.get("status") or {}
-                if status.get("jobDeploymentStatus") in OVER and name in names:
-                    if status["jobStatus"] != "SUCCEEDED":
-                        raise SystemExit(f"{name} ended otherwise: {status}")
-                    ends.setdefault(name, time.monotonic())
-            if ends.keys() >= names:
-                return
-
-
-async def run_jobs(target: Target, names: list[str], beside: list[str]) -> tuple[float, dict[str, float]]:
+async def run_jobs(desk: Desk, names: list[str], beside: list[str]) -> tuple[float, dict[str, float]]:
     """Seconds until the last one was over, and each job's own; ``beside`` are made first and not waited for."""
-    headers = {"Authorization": f"Bearer {target.token}"}
-    connector = aiohttp.TCPConnector(ssl=False, limit=32)
     begun, ends = {}, dict[str, float]()
-    async with aiohttp.ClientSession(
-        target.url, connector=connector, headers=headers, raise_for_status=True
-    ) as session:
-        following = asyncio.create_task(follow(session, {*names}, ends))
+    async with desk.session() as session:
+        following = asyncio.create_task(follow(session, JOBS, hear_ends({*names}, ends), LIMIT_SECONDS))
 
         async def create(name: str) -> None:
             begun[name] = time.monotonic()
@@ -131,21 +84,12 @@ async def run_jobs(target: Target, names: list[str], beside: list[str]) -> tuple
     return max(ends.values()) - first, {name: ends[name] - begun[name] for name in names}
 
 
-@contextmanager
-def world(jobs: int) -> Iterator[tuple[Target, Operator]]:
-    with scripted_ray() as ray, own_plane(1 + jobs // JOBS_PER_MACHINE) as target:
-        for definition in all_crds(slim=True):
-            target.call("POST", CRDS, definition)
-        with started(target, arguments=(f"--ray-gateway={ray}",)) as operator:
-            operator.wait_until_quiet()
-            yield target, operator
-
-
 def measure(jobs: int, *, with_stuck: bool = False) -> Run:
-    with world(jobs) as (target, operator):
+    with open_desk(1 + jobs // JOBS_PER_MACHINE, f"--job-seconds={JOB_SECONDS}") as desk:
+        operator = desk.operator
         cpu, tally = operator.processor_seconds(), operator.tally()
         names, beside = [f"job-{number}" for number in range(jobs)], [STUCK] if with_stuck else []
-        seconds, took = asyncio.run(run_jobs(target, names, beside))
+        seconds, took = asyncio.run(run_jobs(desk, names, beside))
         writes = (operator.tally() - tally).all_writes
         return Run(seconds, took, operator.processor_seconds() - cpu, operator.memory_mb(), writes)
 
@@ -176,9 +120,7 @@ def main() -> int:
         Bar("p99 beside a stuck dashboard, against without", p99(beside) / p99(alone), 1.2, "x"),
         Bar(f"processor a job of {many}, against {few}", crowd.cpu_each / alone.cpu_each, 1.2, "x"),
     )
-    for bar in bars:
-        print(bar, flush=True)
-    return 0 if all(bar.is_met() for bar in bars) else 1
+    return report(bars)
 
 
 if __name__ == "__main__":

@@ -10,23 +10,16 @@ import asyncio
 import os
 import sys
 import time
-import urllib.request
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import aiohttp
-import msgspec
 from msgspec import Struct
 
-from heliostat.api.crds import all_crds
 from heliostat.kube.jsontree import JsonObject
-from load.control_planes import own_plane
-from load.operators import Operator, started
-from load.scripted_ray import STUCK, scripted_ray
-from load.targets import Target
+from load.ray_fleet import Bar, Desk, build_cluster_spec, follow, open_desk, report
+from load.scripted_ray import STUCK
 
-CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 CLUSTERS = "/apis/ray.io/v1/namespaces/default/rayclusters"
 SERVICES = "/apis/ray.io/v1/namespaces/default/rayservices"
 DEPLOY_SECONDS = 3.0
@@ -53,74 +46,18 @@ class Idle(Struct, frozen=True):
     writes: int  # of all of them
 
 
-class Bar(Struct, frozen=True):
-    name: str
-    value: float
-    limit: float
-    unit: str = ""
-
-    def is_met(self) -> bool:
-        return self.value <= self.limit
-
-    def __str__(self) -> str:
-        sign = "ok " if self.is_met() else "NOT"
-        return f"  {sign} {self.name}: {self.value:.2f} (bar {self.limit:g}{self.unit})"
-
-
-def cluster_spec() -> JsonObject:
-    resources = {"requests": {"cpu": "10m", "memory": "16Mi"}}
-    container = {"name": "ray-head", "image": "rayproject/ray:2.52.0", "resources": resources}
-    head = {"rayStartParams": {}, "template": {"spec": {"containers": [container]}}}
-    return {"rayVersion": "2.52.0", "headGroupSpec": head}
-
-
 def build_service(name: str) -> JsonObject:
-    spec = {"serveConfigV2": CONFIG, "rayClusterConfig": cluster_spec()}
+    spec = {"serveConfigV2": CONFIG, "rayClusterConfig": build_cluster_spec()}
     return {"apiVersion": "ray.io/v1", "kind": "RayService", "metadata": {"name": name}, "spec": spec}
 
 
 def build_cluster(name: str) -> JsonObject:
-    return {"apiVersion": "ray.io/v1", "kind": "RayCluster", "metadata": {"name": name}, "spec": cluster_spec()}
+    return {"apiVersion": "ray.io/v1", "kind": "RayCluster", "metadata": {"name": name}, "spec": build_cluster_spec()}
 
 
-class Desk(Struct, frozen=True):
-    """Where everything is: the API, the operator, and the scripted Ray."""
-
-    target: Target
-    operator: Operator
-    ray: str
-
-    def session(self) -> aiohttp.ClientSession:
-        headers = {"Authorization": f"Bearer {self.target.token}"}
-        connector = aiohttp.TCPConnector(ssl=False, limit=32)
-        return aiohttp.ClientSession(self.target.url, connector=connector, headers=headers, raise_for_status=True)
-
-    def asked(self) -> int:
-        with urllib.request.urlopen(f"http://{self.ray}/-/asked", timeout=30) as answer:
-            return int(answer.read())
-
-
-@contextmanager
-def open_desk(services: int) -> Iterator[Desk]:
-    with scripted_ray("--strict") as ray, own_plane(1 + 2 * services // SERVICES_PER_MACHINE) as target:
-        for definition in all_crds(slim=True):
-            target.call("POST", CRDS, definition)
-        with started(target, arguments=(f"--ray-gateway={ray}",)) as operator:
-            operator.wait_until_quiet()
-            yield Desk(target, operator, ray)
-
-
-async def follow(session: aiohttp.ClientSession, path: str, hear: Callable[[JsonObject], bool]) -> None:
-    """Until ``hear`` says that it has heard enough."""
-    timeout = aiohttp.ClientTimeout(total=LIMIT_SECONDS)
-    query = {"watch": "1", "timeoutSeconds": str(int(LIMIT_SECONDS))}
-    async with session.get(path, params=query, timeout=timeout) as answer:
-        rest = b""
-        async for chunk in answer.content.iter_any():
-            *lines, rest = (rest + chunk).split(b"\n")
-            heard = [hear(msgspec.json.decode(line)["object"]) for line in lines]
-            if any(heard):
-                return
+def count_machines(services: int) -> int:
+    """A service may have two clusters."""
+    return 1 + 2 * services // SERVICES_PER_MACHINE
 
 
 async def make(
@@ -135,7 +72,7 @@ async def make(
                 ends.setdefault(tree["metadata"]["name"], time.monotonic())
             return ends.keys() >= names
 
-        following = asyncio.create_task(follow(session, path, hear))
+        following = asyncio.create_task(follow(session, path, hear, LIMIT_SECONDS))
         first = time.monotonic()
         await asyncio.gather(*(session.post(path, json=tree) for tree in trees))
         await following
@@ -174,7 +111,7 @@ async def measure_changes(desk: Desk, count: int) -> list[float]:
             def hear(found: JsonObject, name: str = name) -> bool:
                 return found["metadata"]["name"] == name and "DEPLOYING" in _applications_of(found)
 
-            following = asyncio.create_task(follow(session, SERVICES, hear))
+            following = asyncio.create_task(follow(session, SERVICES, hear, LIMIT_SECONDS))
             await asyncio.sleep(0.2)
             begun = time.monotonic()
             await ray.put(f"/default/{cluster}-head-svc/api/serve/applications/", json=body)
@@ -190,7 +127,7 @@ def _applications_of(service: JsonObject) -> set[Any]:
 
 def measure_beside_dead(sizes: Sizes) -> dict[str, float]:
     """The same services, while the dashboards of others never answer."""
-    with open_desk(sizes.services + DEAD) as desk:
+    with open_desk(count_machines(sizes.services + DEAD)) as desk:
         for number in range(DEAD):
             desk.target.call("POST", SERVICES, build_service(f"{STUCK}-{number}"))
         time.sleep(5.0)  # until they are asked, and do not answer
@@ -202,7 +139,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true")
     sizes = QUICK if parser.parse_args().quick else Sizes()
     print(f"load {os.getloadavg()[0]:.1f}", flush=True)
-    with open_desk(2 * sizes.services) as desk:
+    with open_desk(count_machines(2 * sizes.services)) as desk:
         floor = max(make_clusters(desk, sizes.services).values())
         alone = make_services(desk, sizes.services)
         idle = measure_idle(desk, sizes.services, sizes.idle_seconds)
@@ -221,9 +158,7 @@ def main() -> int:
         Bar("a change in Serve is seen", max(changes), 2, " s"),
         Bar("all running beside dead dashboards, against without", dead / seconds, 1.2, "x"),
     )
-    for bar in bars:
-        print(bar, flush=True)
-    return 0 if all(bar.is_met() for bar in bars) else 1
+    return report(bars)
 
 
 if __name__ == "__main__":

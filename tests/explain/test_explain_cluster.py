@@ -120,7 +120,7 @@ CONTAINER_CASES: list[tuple[str, Tree, str, str, str]] = [
             restartCount=4,
         ),
         "CrashLoopBackOff",
-        "container ray-worker last exited with code 1; it was restarted 4 times and is started again after a pause",
+        "container ray-worker last exited with code 1; it was restarted 4 times and is restarted with back-off",
         "read why it ended: heliostat logs {pod} -n ns --previous",
     ),
     (

@@ -25,7 +25,7 @@ def with_status(**status: Any) -> Explanation:
 
 
 def test_a_new_job_has_not_been_looked_at() -> None:
-    assert explain(begin()).verdict == "has not been looked at by an operator yet"
+    assert explain(begin()).verdict == "has not been reconciled by an operator yet"
 
 
 def test_while_its_cluster_is_held_up_the_clusters_trouble_comes_first() -> None:

@@ -125,7 +125,7 @@ def test_a_claim_that_does_not_exist_keeps_the_pod_from_a_node(play: Play) -> No
         assert (scheduled["type"], scheduled["reason"]) == ("PodScheduled", "Unschedulable")
         told = await explain(world, pod)
         assert 'persistentvolumeclaim "absent" not found' in told
-        assert "fix: create the claim" in told
+        assert "fix: create the PersistentVolumeClaim" in told
 
     play(scene)
 

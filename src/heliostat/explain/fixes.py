@@ -24,7 +24,11 @@ _NO_SPACE = "no space left"
 POD_FIXES: tuple[Fix, ...] = (
     Fix(_SCHEDULING, "no nodes available", "there is no node yet: start one with heliostat up, or add one"),
     Fix(_SCHEDULING, "0/0 nodes", "there is no node yet: start one with heliostat up, or add one"),
-    Fix(_SCHEDULING, "persistentvolumeclaim", "create the claim, or name one that exists in spec.volumes"),
+    Fix(
+        _SCHEDULING,
+        "persistentvolumeclaim",
+        "create the PersistentVolumeClaim, or name one that exists in spec.volumes",
+    ),
     Fix(
         _SCHEDULING,
         "insufficient",
@@ -82,7 +86,11 @@ POD_FIXES: tuple[Fix, ...] = (
         "cannot be shown",
         "take the volume out of the Pod; volumes need sysctl user.max_user_namespaces above 0, or heliostat as root",
     ),
-    Fix(("CreateContainerConfigError",), "persistentvolumeclaim", "create the claim, or name one that is bound"),
+    Fix(
+        ("CreateContainerConfigError",),
+        "persistentvolumeclaim",
+        "create the PersistentVolumeClaim, or name one that is bound",
+    ),
     Fix(("CreateContainerConfigError",), "cannot provide", "use emptyDir, hostPath or a claim for the volume"),
     Fix(("CreateContainerConfigError",), "configmap", "create the ConfigMap with this key, or correct its name"),
     Fix(("CreateContainerConfigError",), "secret", "create the Secret with this key, or correct its name"),

@@ -105,7 +105,7 @@ def _look_back(pod: PodView, reason: str, why: str) -> tuple[str, str]:
         return reason, f"{why}; it {past}"
     times = "once" if blamed.restart_count == 1 else f"{blamed.restart_count} times"
     cause = ended.reason if ended.reason == "OOMKilled" else reason
-    return cause, f"container {blamed.name} {past}; it was restarted {times} and is started again after a pause"
+    return cause, f"container {blamed.name} {past}; it was restarted {times} and is restarted with back-off"
 
 
 def _find_warning(warnings: tuple[Warned, ...], reason: str) -> Warned | None:

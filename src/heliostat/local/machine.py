@@ -11,13 +11,13 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from heliostat.embedded.doors.machines import Judgement, Machine, Taint
+from heliostat.embedded.doors.machines import POD_NETWORK, Judgement, Machine, Taint
 from heliostat.local.system_facts import read_system_facts
 
 _CPU_PROMISES = 8
 _MEMORY_PROMISES = 4
 _MOST_PODS = 110
-GATEWAY = "10.244.0.1"
+GATEWAY = str(POD_NETWORK[1])
 NO_CONDITIONS: Mapping[str, Judgement] = {}
 
 
@@ -58,7 +58,7 @@ def build_local_machines(
     return tuple(
         Machine(
             name=f"{name}-{index}" if index else name,
-            pod_network="10.244.0.0/16",
+            pod_network=str(POD_NETWORK),
             address=address,
             capacity=capacity | dict(traits.resources),
             labels={"heliostat.dev/local": "true", **traits.labels},

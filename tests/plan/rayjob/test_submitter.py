@@ -167,4 +167,4 @@ def test_a_submitter_that_failed_and_a_ray_that_was_never_heard_failed_together(
     assert act(world.after(299)).phase == "Running"
     world = act(world.after(300))
     assert (world.phase, world.status["reason"], world.status["failed"]) == ("Retrying", "SubmissionFailed", 1)
-    assert "has never told of job" in world.status["message"]
+    assert world.status["message"].startswith("Job submission has failed.")

@@ -16,7 +16,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from msgspec import Struct
 
 from heliostat.embedded.access.private_keys import new_private_key, read_private_key
-from heliostat.embedded.service_range import SERVER_ADDRESS
+from heliostat.embedded.networks import SERVER_ADDRESS
 from heliostat.kube.hidden import Hidden
 
 DAY = 24 * 3600.0

@@ -1,7 +1,7 @@
 """What every cluster has before anybody asks for anything, besides its namespaces."""
 
 from heliostat.embedded.kinds.quotas.priorities import DESCRIPTIONS, SYSTEM_CLASSES
-from heliostat.embedded.service_range import SERVER_ADDRESS
+from heliostat.embedded.networks import SERVER_ADDRESS
 from heliostat.kube.jsontree import JsonObject
 
 

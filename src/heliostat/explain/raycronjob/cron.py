@@ -16,7 +16,7 @@ def explain_cron(scene: Scene, settings: Settings) -> Explanation:
         return situation
     waits, is_served = RAY_CRON_JOB.plan(situation).waits, settings.gate(GATE)
     told = tell_waits(wait for wait in waits if wait.reason != Hold.NEXT_TICK)
-    off = () if is_served else (Sentence("no operator looks after RayCronJobs", GATE_OFF),)
+    off = () if is_served else (Sentence("no operator reconciles RayCronJobs", GATE_OFF),)
     ticks = tuple(line for line in RAY_CRON_JOB.tell(situation, scene.tree) if line != GATE_OFF)
     is_ready = is_served and situation.refusal is None and not is_held_up(waits)
     return Explanation(

@@ -70,7 +70,7 @@ def explain_job(scene: Scene, settings: Settings) -> Explanation:
 
 
 def _verdict(status: JsonObject, phase: Phase | None) -> str:
-    shown = "has not been looked at by an operator yet" if phase is Phase.NEW else f"is {phase or 'unknown'}"
+    shown = "has not been reconciled by an operator yet" if phase is Phase.NEW else f"is {phase or 'unknown'}"
     said = status.get("jobStatus")
     reason = f" ({status['reason']})" if status.get("reason") else ""
     return f"{shown}{reason}" + (f": Ray says {said}" if said else "")

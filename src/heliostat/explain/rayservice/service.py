@@ -66,7 +66,7 @@ def _verdict(status: JsonObject) -> str:
     if statuses.is_true(status, statuses.SUSPENDED):
         return "is suspended"
     if not status:
-        return "has not been looked at by an operator yet"
+        return "has not been reconciled by an operator yet"
     if not statuses.is_true(status, statuses.READY):
         return f"is not ready ({statuses.read_condition(status, statuses.READY)[1]})"
     number = status.get("numServeEndpoints", 0)

@@ -18,7 +18,7 @@ from heliostat.plan.raycronjob.observed import ObservedCron, Timetable, observe_
 from heliostat.plan.situation import Situation
 
 GATE = "RayCronJob"
-GATE_OFF = "nobody looks after it: the operator's gate is off (--feature-gates=RayCronJob=true)"
+GATE_OFF = "it is not reconciled: the operator's feature gate is off (--feature-gates=RayCronJob=true)"
 SHOWN = 5
 
 

@@ -11,9 +11,9 @@ import msgspec
 from msgspec import Struct
 
 from heliostat.embedded.controllers.views.nodes import NodeCondition, Taint
+from heliostat.embedded.networks import POD_NETWORK
 from heliostat.kube.plan import JsonObject
 
-_POD_NETWORK = "10.244.0.0/16"
 _NODE_NETWORK = "10.0.0.0/16"
 _PODS_PER_NODE_PREFIX = 24
 _FIRST_NODE_OFFSET = 10
@@ -44,7 +44,7 @@ def build_machines(
     labels: Mapping[str, str] | None = None,
     taints: tuple[Taint, ...] = (),
     prefix: str = "node",
-    pod_network: str = _POD_NETWORK,
+    pod_network: str = str(POD_NETWORK),
 ) -> tuple[Machine, ...]:
     """``node-0``, ``node-1``, … with a /24 of the Pod network each."""
     whole = IPv4Network(pod_network)

@@ -7,7 +7,7 @@ out and told, in the order of the document, for the caller to warn about or refu
 from typing import Any
 
 from heliostat.embedded.kinds.typed.typed_plans import object_plan
-from heliostat.embedded.kinds.typed.typed_values import TypedError, Unknown
+from heliostat.embedded.kinds.typed.typed_values import TypedError, UnknownFields
 from heliostat.kube.jsontree import JsonObject, copy_tree
 from heliostat.kube.paths import Path, format_dotted
 
@@ -16,7 +16,7 @@ __all__ = ["TypedError", "fit_type", "has_readable_metadata"]
 
 def fit_type(tree: JsonObject, definition: str) -> list[str]:
     """The paths of the unknown fields; raises ``TypedError``."""
-    unknown: Unknown = []
+    unknown: UnknownFields = []
     try:
         object_plan(definition).fit(tree, unknown)
     except RecursionError:
@@ -34,7 +34,7 @@ def has_readable_metadata(tree: JsonObject) -> bool:
     return True
 
 
-def _take_out(tree: JsonObject, unknown: Unknown) -> list[str]:
+def _take_out(tree: JsonObject, unknown: UnknownFields) -> list[str]:
     owners = {id(owner) for owner, _ in unknown}
     paths = dict(_find(tree, (), owners))
     texts = [format_dotted((*paths[id(owner)], name)) for owner, name in unknown]

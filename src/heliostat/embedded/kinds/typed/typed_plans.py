@@ -20,7 +20,7 @@ from heliostat.embedded.kinds.typed.typed_values import (
     Scalar,
     TimeText,
     TypedError,
-    Unknown,
+    UnknownFields,
 )
 from heliostat.kube.core_schema import definition
 from heliostat.kube.jsontree import JsonObject, copy_tree
@@ -35,7 +35,7 @@ class ListOf(Plan):
         self._items = items
         self._wanted = wanted
 
-    def fit(self, value: Any, unknown: Unknown) -> Any:
+    def fit(self, value: Any, unknown: UnknownFields) -> Any:
         if type(value) is not list:
             raise TypedError(JSON_NAMES[type(value)], self._wanted)
         items = self._items
@@ -55,7 +55,7 @@ class MapOf(Plan):
         self._values = values
         self._wanted = wanted
 
-    def fit(self, value: Any, unknown: Unknown) -> Any:
+    def fit(self, value: Any, unknown: UnknownFields) -> Any:
         if type(value) is not dict:
             raise TypedError(JSON_NAMES[type(value)], self._wanted)
         values = self._values
@@ -90,7 +90,7 @@ class Object(Plan):
         self._fields: dict[str, Plan] | None = None
         self._filled: tuple[tuple[str, Any], ...] = ()
 
-    def fit(self, value: Any, unknown: Unknown) -> Any:
+    def fit(self, value: Any, unknown: UnknownFields) -> Any:
         if type(value) is not dict:
             raise TypedError(JSON_NAMES[type(value)], self._wanted)
         fields = self._fields if self._fields is not None else self._look_up()

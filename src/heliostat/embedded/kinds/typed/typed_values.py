@@ -11,7 +11,7 @@ from heliostat.embedded.kinds.rules.go_quantities import QuantityTextError, cano
 from heliostat.embedded.kinds.rules.go_times import TimeTextError, read_micro_time, read_time
 from heliostat.kube.jsontree import JsonObject
 
-Unknown = list[tuple[JsonObject, str]]  # the object that has an unknown field, and the field
+UnknownFields = list[tuple[JsonObject, str]]  # the object that has an unknown field, and the field
 
 JSON_NAMES = {str: "string", int: "number", float: "number", bool: "bool", list: "array", dict: "object"}
 _INTEGERS = {"int32": (-(2**31), 2**31 - 1), "int64": (-(2**63), 2**63 - 1)}
@@ -47,7 +47,7 @@ class Plan(ABC):
     keeps_zero = True
 
     @abstractmethod
-    def fit(self, value: Any, unknown: Unknown) -> Any:
+    def fit(self, value: Any, unknown: UnknownFields) -> Any:
         """The value as the type holds it; fields that it does not know go on the list."""
 
 
@@ -59,7 +59,7 @@ class Scalar(Plan):
         self.keeps_zero = keeps_zero
         self._wanted = wanted
 
-    def fit(self, value: Any, _unknown: Unknown) -> Any:
+    def fit(self, value: Any, _unknown: UnknownFields) -> Any:
         if type(value) is self.plain:
             return value
         raise TypedError(JSON_NAMES[type(value)], self._wanted)
@@ -71,7 +71,7 @@ class Integer(Plan):
         self._wanted = wanted
         self._lowest, self._highest = _INTEGERS.get(wanted, _INTEGERS["int64"])
 
-    def fit(self, value: Any, _unknown: Unknown) -> Any:
+    def fit(self, value: Any, _unknown: UnknownFields) -> Any:
         if type(value) is int and self._lowest <= value <= self._highest:
             return value
         kind = JSON_NAMES[type(value)]
@@ -82,14 +82,14 @@ class Number(Plan):
     def __init__(self, *, keeps_zero: bool) -> None:
         self.keeps_zero = keeps_zero
 
-    def fit(self, value: Any, _unknown: Unknown) -> Any:
+    def fit(self, value: Any, _unknown: UnknownFields) -> Any:
         if type(value) in (int, float):
             return value
         raise TypedError(JSON_NAMES[type(value)], "float64")
 
 
 class Anything(Plan):
-    def fit(self, value: Any, _unknown: Unknown) -> Any:
+    def fit(self, value: Any, _unknown: UnknownFields) -> Any:
         return value
 
 
@@ -97,7 +97,7 @@ _INT32 = Integer("int32", keeps_zero=True)
 
 
 class IntOrString(Plan):
-    def fit(self, value: Any, _unknown: Unknown) -> Any:
+    def fit(self, value: Any, _unknown: UnknownFields) -> Any:
         if type(value) is str:
             return value
         try:
@@ -111,7 +111,7 @@ class QuantityText(Plan):
     def __init__(self, *, rounded: bool) -> None:
         self._text = rounded_text if rounded else canonical_text
 
-    def fit(self, value: Any, _unknown: Unknown) -> Any:
+    def fit(self, value: Any, _unknown: UnknownFields) -> Any:
         if type(value) is not str:
             value = number_text(value) if type(value) in (int, float) else "x"
         try:
@@ -124,7 +124,7 @@ class TimeText(Plan):
     def __init__(self, *, micro: bool) -> None:
         self._read = read_micro_time if micro else read_time
 
-    def fit(self, value: Any, _unknown: Unknown) -> Any:
+    def fit(self, value: Any, _unknown: UnknownFields) -> Any:
         if type(value) is not str:
             raise TypedError(JSON_NAMES[type(value)], "string")
         try:
@@ -137,7 +137,7 @@ class Base64(Plan):
     def __init__(self, *, keeps_zero: bool) -> None:
         self.keeps_zero = keeps_zero
 
-    def fit(self, value: Any, _unknown: Unknown) -> Any:
+    def fit(self, value: Any, _unknown: UnknownFields) -> Any:
         if type(value) is list:
             return binascii.b2a_base64(bytes(map(_read_byte, value)), newline=False).decode()
         if type(value) is not str:

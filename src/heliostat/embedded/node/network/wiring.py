@@ -15,6 +15,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from heliostat.embedded.networks import POD_NETWORK, SERVICE_RANGE
 from heliostat.embedded.node.isolating.sandbox import Sandbox, SandboxSpec, start_sandbox
 from heliostat.embedded.node.isolating.shim_template import ShimTemplate
 from heliostat.embedded.node.name_files import hostname_of
@@ -24,10 +25,8 @@ from heliostat.embedded.node.network.namespaces import NamespaceVisitor, connect
 from heliostat.embedded.node.network.netlink import Netlink
 from heliostat.embedded.node.network.service_namespace import ServiceNamespace, open_service_namespace
 from heliostat.embedded.node.pods import NodePod
-from heliostat.embedded.service_range import SERVICE_RANGE
 
 BRIDGE = "pods"
-POD_NETWORK = IPv4Network("10.244.0.0/16")
 _LONGEST_LINK_NAME = 15
 _POD_END = "eth0"
 

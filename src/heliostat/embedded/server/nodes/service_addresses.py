@@ -28,8 +28,8 @@ from heliostat.embedded.kinds.network.service_defaults import (
 from heliostat.embedded.kinds.network.service_families import fill_families
 from heliostat.embedded.kinds.rules.address_rules import read_ip
 from heliostat.embedded.kinds.rules.causes import invalid as invalid_value
+from heliostat.embedded.networks import SERVICE_RANGE
 from heliostat.embedded.refusals import RefusedError, invalid
-from heliostat.embedded.service_range import SERVICE_RANGE
 from heliostat.embedded.storage.keys import Scope
 from heliostat.embedded.storage.store import Store
 from heliostat.kube.jsontree import JsonObject
