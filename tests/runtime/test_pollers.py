@@ -36,12 +36,18 @@ class Source:
 Facts = FactCache[str, str]
 
 
-def in_virtual_time(test: Callable[[Facts, list[tuple[float, str]]], Awaitable[None]], parallel: int = 32) -> None:
+def in_virtual_time(
+    test: Callable[[Facts, list[tuple[float, str]]], Awaitable[None]], parallel: int = 32, early_seconds: float = 0.0
+) -> None:
     async def scenario() -> None:
         clock = asyncio.get_running_loop().time
         told: list[tuple[float, str]] = []
         facts: Facts = FactCache(
-            lambda key: told.append((clock(), key)), clock=clock, chance=lambda: 0.5, parallel=Parallel(parallel)
+            lambda key: told.append((clock(), key)),
+            clock=clock,
+            chance=lambda: 0.5,
+            parallel=Parallel(parallel),
+            early_seconds=early_seconds,
         )
         running = asyncio.create_task(facts.run())
         await test(facts, told)
@@ -388,3 +394,45 @@ def test_how_long_answers_have_been_alike_begins_anew_with_another_one_and_with_
         assert facts.held("a") == 0
 
     in_virtual_time(test)
+
+
+def test_what_is_due_almost_together_is_fetched_together() -> None:
+    async def test(facts: Facts, _told: list[tuple[float, str]]) -> None:
+        first, second, third = Source(), Source(), Source()
+        facts.watch("a", first.fetch, 10)
+        await asyncio.sleep(0.3)
+        facts.watch("b", second.fetch, 10)
+        await asyncio.sleep(0.3)
+        facts.watch("c", third.fetch, 10)
+        await asyncio.sleep(20)
+        assert first.asked == [0, 10, 20]
+        assert second.asked == [0.3, 10, 20]  # a little earlier than it was due, and never later
+        assert third.asked == [0.6, pytest.approx(10.6)]
+
+    in_virtual_time(test, early_seconds=0.5)
+
+
+def test_nothing_that_must_not_begin_earlier_is_fetched_early() -> None:
+    async def test(facts: Facts, _told: list[tuple[float, str]]) -> None:
+        beside, source = Source(), Source()
+        facts.watch("beside", beside.fetch, 10)
+        facts.watch("a", source.fetch, 10)
+        await asyncio.sleep(1)
+        facts.refresh("a", at=10.3)
+        await asyncio.sleep(11)
+        assert beside.asked == [0, 10]
+        assert source.asked == [0, 10.3]
+
+    in_virtual_time(test, early_seconds=0.5)
+
+
+def test_a_fetch_that_begins_at_once_takes_along_what_is_almost_due() -> None:
+    async def test(facts: Facts, _told: list[tuple[float, str]]) -> None:
+        source, other = Source(), Source()
+        facts.watch("a", source.fetch, 10)
+        await asyncio.sleep(9.7)
+        facts.watch("b", other.fetch, 100)  # begins at once, and "a" goes with it
+        await asyncio.sleep(1)
+        assert (source.asked, other.asked) == ([0, 9.7], [9.7])
+
+    in_virtual_time(test, early_seconds=0.5)

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 from msgspec import structs
-from multidict import CIMultiDict
 
 from heliostat import __version__
 from heliostat.runtime import process
@@ -102,9 +101,9 @@ def test_the_server_hears_who_we_are_and_of_which_version(server: ApiServer, mon
     agents: list[str] = []
 
     class Heard(HttpsTransport):
-        def _build_headers(self, call: Call, proof: Proof) -> CIMultiDict[str]:
-            headers = super()._build_headers(call, proof)
-            agents.append(f"{headers['User-Agent']} {'leases' in call.path}")
+        def _list_headers(self, call: Call, proof: Proof) -> list[tuple[str, str]]:
+            headers = super()._list_headers(call, proof)
+            agents.append(f"{dict(headers)['User-Agent']} {'leases' in call.path}")
             return headers
 
     async def work(place: Workplace) -> None:

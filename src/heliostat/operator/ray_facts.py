@@ -15,6 +15,7 @@ from heliostat.runtime.pollers import FactCache
 
 EVERY_SECONDS = 2.0
 FETCH_SECONDS = 12.0  # more than any way to Ray takes
+EARLY_SECONDS = 0.1  # by which a question may be put sooner, beside others
 GREATEST_AGE = 15.0  # seconds; one answer that comes late is no silence yet
 
 
@@ -30,7 +31,11 @@ class Question(Struct, frozen=True):
 class RayFacts:
     def __init__(self, *, clock: Callable[[], float], chance: Callable[[], float]) -> None:
         self.cache: FactCache[FactKey, Any] = FactCache(
-            self._changed, clock=clock, chance=chance, fetch_seconds=FETCH_SECONDS
+            self._changed,
+            clock=clock,
+            chance=chance,
+            fetch_seconds=FETCH_SECONDS,
+            early_seconds=EARLY_SECONDS,
         )
         self._listeners: dict[str, Callable[[Key], None]] = {}
         self._keys: dict[FactKey, Key] = {}

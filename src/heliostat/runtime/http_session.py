@@ -7,11 +7,11 @@ a session made here.
 import io
 import os
 import socket
+import ssl
 import time
 from collections.abc import Callable
 from contextvars import ContextVar
 from functools import lru_cache
-from urllib.parse import quote, urlencode
 
 import aiohttp
 from aiohttp import ClientHandlerType, ClientRequest, ClientResponse
@@ -21,11 +21,11 @@ from aiohttp.tracing import Trace
 from yarl import URL
 
 from heliostat.runtime.errors import AmbiguousError, ApiError, UnavailableError
+from heliostat.runtime.http_requests import build_address
 from heliostat.runtime.transport import Call, Reply
 
 _KEEP_SECONDS = 30.0  # unused; servers keep theirs for longer, so a request rarely meets one that is being closed
-_SENT_AT_ONCE = 1024 * 1024  # bytes of a body
-_PATH_SAFE = "/:@!$&'()*+,;=~[]"  # brackets for addresses of IPv6, where a path holds a whole address
+SENT_AT_ONCE = 1024 * 1024  # bytes of a body
 
 
 class Progress:
@@ -103,13 +103,12 @@ def open_session(most_connections: int, resolver: Resolver) -> aiohttp.ClientSes
 @lru_cache(maxsize=256)
 def build_url(server: str, path: str, query: tuple[tuple[str, str], ...]) -> URL:
     """Kept, because whatever is created in a namespace goes to the same few of them."""
-    shown = f"?{urlencode(query)}" if query else ""
-    return URL(f"{server}{quote(path, safe=_PATH_SAFE)}{shown}", encoded=True)
+    return URL(build_address(server, path, query), encoded=True)
 
 
 def payload_of(body: bytes) -> bytes | io.BytesIO | None:
     """A large one in pieces: the library hands bytes to the connection at once, which then holds all of them again."""
-    return io.BytesIO(body) if len(body) > _SENT_AT_ONCE else body or None
+    return io.BytesIO(body) if len(body) > SENT_AT_ONCE else body or None
 
 
 async def read_reply(response: ClientResponse, most: int) -> Reply:
@@ -133,7 +132,12 @@ async def _read_bounded(response: ClientResponse, most: int) -> bytes:
 def words_of(error: BaseException) -> str:
     """For people: the library's show its objects, and hide the system's words."""
     if isinstance(error, aiohttp.ClientConnectorError) and not isinstance(error, aiohttp.ClientSSLError):
-        number = error.os_error.errno or 0
-        why = os.strerror(number) if number > 0 else error.os_error.strerror or str(error.os_error)
-        return f"cannot connect to {error.host}:{error.port}: {why}"
+        return f"cannot connect to {error.host}:{error.port}: {words_of_system(error.os_error)}"
     return str(error) or type(error).__name__
+
+
+def words_of_system(error: OSError) -> str:
+    """An error of TLS has words of its own, and a number that is not the system's."""
+    number = 0 if isinstance(error, ssl.SSLError) else error.errno or 0
+    why = os.strerror(number) if number > 0 else str(error) if isinstance(error, ssl.SSLError) else error.strerror
+    return why or str(error) or type(error).__name__

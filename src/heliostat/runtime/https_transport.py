@@ -4,6 +4,7 @@ Rules: until a connection is there nothing can have been sent, and every failure
 it is ``AmbiguousError``. Nothing is ever sent twice: the library's own resending of PUT and DELETE is stopped, because
 a second sending would hide what became of the first. Redirects are not followed and cookies not kept. Requests and
 streams have pools of their own, so that watches cannot starve requests. Streams have no read deadline; who watches has.
+Streams, large bodies and whatever goes through a proxy are the library's; other requests are exchanges of our own.
 """
 
 import asyncio
@@ -19,8 +20,11 @@ from heliostat.kube.hidden import Hidden
 from heliostat.runtime.client_tls import build_tls
 from heliostat.runtime.connection import Certificate, Connection, Proof
 from heliostat.runtime.errors import UnavailableError
+from heliostat.runtime.http_exchange import HttpExchange, OddAnswerError
+from heliostat.runtime.http_requests import find_aim, write_request
 from heliostat.runtime.http_session import (
     PROGRESS,
+    SENT_AT_ONCE,
     Progress,
     Resolver,
     build_url,
@@ -28,13 +32,16 @@ from heliostat.runtime.http_session import (
     payload_of,
     read_reply,
     words_of,
+    words_of_system,
 )
+from heliostat.runtime.kept_exchanges import KeptExchanges, Place
 from heliostat.runtime.server_address import split_proxy
 from heliostat.runtime.transport import Call, Chunks, Reply
 
 MOST_REQUESTS = 272  # connections: more than the limiter ever lets in, and some for what passes it by
 NO_LIMIT = 0  # of streams: there are as many as caches, and none of them ends to let another in
 
+_KNOWN_SECONDS = 10.0  # an address that was looked up
 _TlsParts: TypeAlias = tuple[Hidden | None, Certificate | None]  # authority, client certificate
 
 _TURNS_TO_CLOSE = 5  # of the event loop, after which aborted TLS connections have closed their sockets
@@ -63,17 +70,22 @@ class HttpsTransport:
         self._open: set[_StreamChunks] = set()
         self._tls: ssl.SSLContext | None = None
         self._tls_parts: _TlsParts | None = None
+        self._kept = KeptExchanges(on_resolve, _KNOWN_SECONDS)
+        self._room = asyncio.Semaphore(most_requests)
 
     async def send(self, call: Call, seconds: float) -> Reply:
         progress = Progress()
+        is_plain = self._proxy is None and len(call.body) <= SENT_AT_ONCE
         try:
             async with asyncio.timeout(seconds):
+                if is_plain:
+                    return await self._exchange(call, progress)
                 response = await self._begin(self._requests, call, progress)
                 async with response:
                     return await read_reply(response, call.most_bytes)
         except TimeoutError:
             raise progress.error(call, f"no answer within {seconds:.3g} s") from None
-        except (aiohttp.ClientError, OSError) as error:
+        except (aiohttp.ClientError, OddAnswerError, OSError) as error:
             raise progress.error(call, words_of(error)) from error
 
     async def open(self, call: Call, seconds: float) -> Reply | Chunks:
@@ -107,8 +119,8 @@ class HttpsTransport:
         PROGRESS.set(progress)
         return await self._streams.ws_connect(
             build_url(self._connection.server, call.path, call.query),
-            headers=self._build_headers(call, proof),
-            ssl=self._build_tls(proof.certificate),
+            headers=CIMultiDict(self._list_headers(call, proof)),
+            ssl=self._build_tls(proof.certificate) or True,
             server_hostname=self._connection.tls_server_name or None,
             proxy=self._proxy,
             proxy_headers={"Proxy-Authorization": self._proxy_login.reveal()} if self._proxy_login else None,
@@ -119,11 +131,35 @@ class HttpsTransport:
         """End every connection, those of open streams too."""
         for stream in tuple(self._open):
             await stream.aclose()
+        self._kept.close()
         await self._requests.close()
         await self._streams.close()
         await self._connection.credentials.close()
         for _ in range(_TURNS_TO_CLOSE):
             await asyncio.sleep(0)
+
+    async def _exchange(self, call: Call, progress: Progress) -> Reply:
+        """Without the library, which spends more on a small request than all the rest of it takes."""
+        proof = await self._connection.credentials.fetch()
+        aim = find_aim(self._connection.server, call.path, call.query)
+        tls = self._build_tls(proof.certificate)
+        place = Place(aim.host, aim.port, tls, self._connection.tls_server_name)
+        request = write_request(call, aim, self._list_headers(call, proof))
+        async with self._room:
+            exchange = self._kept.take(place) or await self._connect(call, place)
+            progress.is_connected = True
+            reply = await exchange.ask(request, most_bytes=call.most_bytes, has_body=call.method != "HEAD")
+            self._kept.keep(place, exchange)
+        if reply.status == 401:
+            self._connection.credentials.refused(proof)
+        return reply
+
+    async def _connect(self, call: Call, place: Place) -> HttpExchange:
+        try:
+            return await self._kept.connect(place)
+        except OSError as error:
+            where = f"{place.host}:{place.port}"
+            raise UnavailableError(f"{call}: cannot connect to {where}: {words_of_system(error)}") from error
 
     async def _begin(self, session: aiohttp.ClientSession, call: Call, progress: Progress) -> ClientResponse:
         proof = await self._connection.credentials.fetch()
@@ -131,9 +167,9 @@ class HttpsTransport:
         response = await session.request(
             call.method,
             build_url(self._connection.server, call.path, call.query),
-            headers=self._build_headers(call, proof),
+            headers=CIMultiDict(self._list_headers(call, proof)),
             data=payload_of(call.body),
-            ssl=self._build_tls(proof.certificate),
+            ssl=self._build_tls(proof.certificate) or True,
             server_hostname=self._connection.tls_server_name or None,
             proxy=self._proxy,
             proxy_headers={"Proxy-Authorization": self._proxy_login.reveal()} if self._proxy_login else None,
@@ -143,20 +179,18 @@ class HttpsTransport:
             self._connection.credentials.refused(proof)
         return response
 
-    def _build_headers(self, call: Call, proof: Proof) -> CIMultiDict[str]:
-        headers = CIMultiDict({"Accept": call.accept, "Accept-Encoding": "identity", "User-Agent": self._user_agent})
+    def _list_headers(self, call: Call, proof: Proof) -> list[tuple[str, str]]:
+        headers = [("Accept", call.accept), ("Accept-Encoding", "identity"), ("User-Agent", self._user_agent)]
         if call.body:
-            headers["Content-Type"] = call.content_type
+            headers.append(("Content-Type", call.content_type))
         if proof.authorization is not None:
-            headers["Authorization"] = proof.authorization.reveal()
-        headers.extend(self._connection.impersonation)
-        headers.extend(call.headers)
-        return headers
+            headers.append(("Authorization", proof.authorization.reveal()))
+        return [*headers, *self._connection.impersonation, *call.headers]
 
-    def _build_tls(self, certificate: Certificate | None) -> ssl.SSLContext | bool:
+    def _build_tls(self, certificate: Certificate | None) -> ssl.SSLContext | None:
         """A new context only when authority or certificate changed: connections are kept for each context."""
         if not self._connection.server.startswith("https:"):
-            return True  # as the library has it: there is none
+            return None
         authority = self._connection.authority
         parts = (authority.read() if authority else None, certificate)
         if self._tls is None or parts != self._tls_parts:

@@ -4,7 +4,8 @@ Rules: a fact is a value with an age, or unknown with a reason; it outlives fail
 is unknown from then on; whoever decides by it hears of every new or changed value and of its loss, not of repetitions.
 One fetch runs for each key, so many for each source, so many in all: a source that hangs holds its own places and
 delays nobody else. Failures, a cancelled fetch among them, make the next fetch later each time. ``refresh`` makes what
-is known stale: only a fetch that begins later counts.
+is known stale: only a fetch that begins later counts. Fetches that are due almost together begin together: to wake up
+for each of many costs more than the fetch itself.
 """
 
 import asyncio
@@ -24,6 +25,7 @@ V = TypeVar("V")
 
 _SPREAD = 0.1  # of an interval, up and down, so that a thousand watches do not ask in step
 _MOST_INTERVALS = 16  # between two fetches that fail
+_TIMER_SLACK = 0.001  # seconds by which a timer may be early
 
 Fetch: TypeAlias = Callable[[], Awaitable[V]]
 
@@ -55,6 +57,7 @@ class _Watched(Generic[V]):
         self.failures = 0
         self.due: float | None = None  # None: a fetch is under way
         self.fetching: asyncio.Task[None] | None = None
+        self.is_late = False  # the fetch under way, and it was given up
 
 
 class FactCache(Generic[K, V]):
@@ -68,12 +71,15 @@ class FactCache(Generic[K, V]):
         chance: Callable[[], float],
         parallel: Parallel | None = None,
         fetch_seconds: float = 5.0,
+        early_seconds: float = 0.0,
     ) -> None:
+        """``early_seconds``: so much earlier than it is due a fetch may begin, beside one that is due."""
         self._changed = changed
         self._clock = clock
         self._chance = chance
         self._parallel = parallel or Parallel()
         self._fetch_seconds = fetch_seconds
+        self._early_seconds = early_seconds
         self._watched: dict[K, _Watched[V]] = {}
         self._appointments: list[tuple[float, int, K, str]] = []
         self._parked: dict[str, deque[tuple[float, int, K, str]]] = {}  # due, and their source has no place free
@@ -81,6 +87,7 @@ class FactCache(Generic[K, V]):
         self._fetching = 0
         self._fetching_of: dict[str, int] = {}
         self._wake = asyncio.Event()
+        self._sleeps_until = float("-inf")  # who begins fetches; an earlier appointment has to wake it
 
     def get(self, key: K) -> Fact[V] | Unknown:
         watched = self._watched.get(key)
@@ -149,10 +156,15 @@ class FactCache(Generic[K, V]):
 
     def _begin_due(self, group: asyncio.TaskGroup) -> None:
         now = self._clock()
-        while self._appointments and self._appointments[0][0] <= now and self._fetching < self._parallel.in_all:
-            appointment = heapq.heappop(self._appointments)
-            due, _number, key, source = appointment
+        if not self._appointments or self._appointments[0][0] > now + min(_TIMER_SLACK, self._early_seconds):
+            return
+        soon = now + self._early_seconds
+        while self._appointments and self._appointments[0][0] <= soon and self._fetching < self._parallel.in_all:
+            due, _number, key, source = appointment = self._appointments[0]
             watched = self._watched.get(key)
+            if watched is not None and watched.not_before > now and watched.due == due:
+                return  # a fetch that begins earlier would tell nothing
+            heapq.heappop(self._appointments)
             if watched is None or watched.due != due or watched.source != source:
                 self._unpark(source)  # this one had its turn for nothing
             elif source and self._fetching_of.get(source, 0) >= self._parallel.per_source:
@@ -161,59 +173,71 @@ class FactCache(Generic[K, V]):
                 self._begin(group, key, watched)
 
     def _begin(self, group: asyncio.TaskGroup, key: K, watched: _Watched[V]) -> None:
-        source = watched.source
-        watched.due = None
+        source, version = watched.source, watched.version
+        watched.due, watched.is_late = None, False
         self._fetching += 1
         self._fetching_of[source] = self._fetching_of.get(source, 0) + 1
-        watched.fetching = group.create_task(self._fetch(key, watched, watched.version))
-        watched.fetching.add_done_callback(lambda task: self._ended(key, watched, source, task))
+        task = watched.fetching = group.create_task(self._fetch(key, watched, version))
+        alarm = asyncio.get_running_loop().call_later(self._fetch_seconds, _give_up, watched, task)
 
-    def _ended(self, key: K, watched: _Watched[V], source: str, task: "asyncio.Task[None]") -> None:
+        def ended(task: "asyncio.Task[None]") -> None:
+            alarm.cancel()
+            self._leave(source)
+            if task.cancelled() and self._watched.get(key) is watched:
+                late = f"no answer within {self._fetch_seconds:g} s"
+                self._judge(key, watched, version, late if watched.is_late else "its fetch was cancelled")
+
+        task.add_done_callback(ended)
+
+    def _leave(self, source: str) -> None:
+        if self._fetching >= self._parallel.in_all:
+            self._wake.set()
         self._fetching -= 1
         self._fetching_of[source] -= 1
         if not self._fetching_of[source]:
             del self._fetching_of[source]
-        if task.cancelled() and self._watched.get(key) is watched:
-            self._failed(key, watched, "its fetch was cancelled")
         self._unpark(source)
-        self._wake.set()
 
     def _unpark(self, source: str) -> None:
         parked = self._parked.get(source)
         if parked:
-            heapq.heappush(self._appointments, parked.popleft())
+            self._push(parked.popleft())
         if not parked:
             self._parked.pop(source, None)
 
     async def _wait(self) -> None:
         self._wake.clear()
-        is_full = self._fetching >= self._parallel.in_all
-        if is_full or not self._appointments:
-            await self._wake.wait()
-            return
+        alarm = None
+        if self._fetching < self._parallel.in_all:  # else whoever ends wakes us
+            self._sleeps_until = self._appointments[0][0] if self._appointments else float("inf")
+            if self._appointments:
+                seconds = max(0.0, self._sleeps_until - self._clock())
+                alarm = asyncio.get_running_loop().call_later(seconds, self._wake.set)
         try:
-            async with asyncio.timeout(max(0.0, self._appointments[0][0] - self._clock())):
-                await self._wake.wait()
-        except TimeoutError:
-            return
+            await self._wake.wait()
+        finally:
+            self._sleeps_until = float("-inf")
+            if alarm is not None:
+                alarm.cancel()
 
     async def _fetch(self, key: K, watched: _Watched[V], version: int) -> None:
         source = watched.source
         try:
-            async with asyncio.timeout(self._fetch_seconds):
-                value = await watched.fetch()
-        except TimeoutError:
-            failure = f"no answer within {self._fetch_seconds:g} s"
+            value = await watched.fetch()
         except Exception as error:  # noqa: BLE001  whatever a source throws, the fact is not known
             failure = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        else:
-            failure = ""
+            self._judge(key, watched, version, failure)
+            return
         if version != watched.version:
             self._arrange(key, watched, self._clock())  # it began too early to tell anything
-        elif failure:
-            self._failed(key, watched, failure)
         else:
             self._succeeded(key, watched, value, source)
+
+    def _judge(self, key: K, watched: _Watched[V], version: int, failure: str) -> None:
+        if version != watched.version:
+            self._arrange(key, watched, self._clock())  # as above
+        else:
+            self._failed(key, watched, failure)
 
     def _succeeded(self, key: K, watched: _Watched[V], value: V, source: str) -> None:
         is_other = watched.fetched_at is None or (value is not watched.value and value != watched.value)
@@ -260,12 +284,20 @@ class FactCache(Generic[K, V]):
     def _arrange(self, key: K, watched: _Watched[V], due: float) -> None:
         if self._watched.get(key) is watched:
             watched.due = max(due, watched.not_before)
-            heapq.heappush(self._appointments, (watched.due, next(self._numbers), key, watched.source))
+            self._push((watched.due, next(self._numbers), key, watched.source))
+
+    def _push(self, appointment: tuple[float, int, K, str]) -> None:
+        heapq.heappush(self._appointments, appointment)
+        if appointment[0] < self._sleeps_until:
             self._wake.set()
 
     def _tell(self, key: K, watched: _Watched[V]) -> None:
         if self._watched.get(key) is watched:
             self._changed(key)
+
+
+def _give_up(watched: _Watched[Any], task: "asyncio.Task[None]") -> None:
+    watched.is_late = task.cancel()
 
 
 def _age_limit(every_seconds: float, greatest_age: float | None) -> float:
