@@ -90,7 +90,7 @@ def test_a_step_larger_than_the_surge_is_refused_and_mended_by_the_next_edit(tel
         await edit_badly(at, upgradeStrategy=bad, rayClusterConfig=changed, serveConfigV2=OTHER_CONFIG)
         told = await at.condition("Ready")
         assert (told["status"], told["reason"]) == ("False", "ValidationFailed")
-        words = "stepSizePercent 60 must not be greater than maxSurgePercent 50"
+        words = "stepSizePercent must be less than or equal to maxSurgePercent"
         assert words in told["message"]
         assert words in await read_warnings(at, "InvalidRayServiceSpec")
         assert "use at most 50, or raise maxSurgePercent" in await at.explain()

@@ -85,7 +85,7 @@ def test_only_nodes_that_take_pods_and_pods_that_hold_something_count() -> None:
 @pytest.mark.parametrize(
     ("edit", "said"),
     [
-        ({"stepSizePercent": 60}, "stepSizePercent 60 must not be greater than maxSurgePercent 50"),
+        ({"stepSizePercent": 60}, "stepSizePercent must be less than or equal to maxSurgePercent"),
         ({"intervalSeconds": 0}, "intervalSeconds must be greater than 0"),
         ({"gatewayClassName": ""}, "gatewayClassName is required"),
     ],

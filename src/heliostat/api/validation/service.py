@@ -21,7 +21,7 @@ INITIALIZING_TIMEOUT_ANNOTATION = "ray.io/initializing-timeout"
 UPGRADE_DEADLINE_ANNOTATION = "heliostat.dev/upgrade-deadline"
 INCREMENTAL_UPGRADE = "NewClusterWithIncrementalUpgrade"
 INCREMENTAL_GATE = "RayServiceIncrementalUpgrade"
-UPGRADE_TYPES = ("NewCluster", INCREMENTAL_UPGRADE, "None")
+UPGRADE_TYPES = (INCREMENTAL_UPGRADE, "NewCluster", "None")
 _INTEGER = re.compile(r"[-+]?[0-9]{1,18}")
 _OPTIONS: Path = ("upgradeStrategy", "clusterUpgradeOptions")
 
@@ -74,11 +74,11 @@ def _timeout_problems(annotation: str, text: str) -> Iterator[Problem]:
 
 def _timeout_trouble(text: str) -> str | None:
     try:
-        return None if parse_go_duration(text) > 0 else f"must be a positive duration, got {text}"
+        return None if parse_go_duration(text) > 0 else f"must be a positive duration, got: {text}"
     except DurationError:
         pass
     if _INTEGER.fullmatch(text):
-        return None if int(text) > 0 else f"must be a positive integer (seconds), got {text}"
+        return None if int(text) > 0 else f"must be a positive integer (seconds), got: {text}"
     return f"has invalid format: {text}. Expected Go duration format (e.g., '5m', '1h') or positive integer seconds"
 
 
@@ -92,7 +92,7 @@ def _cluster_problems(spec: RayServiceSpec, annotations: dict[str, str], setting
         yield _problem(
             "RS-3",
             ("rayClusterConfig", "authOptions", "enableK8sTokenAuth"),
-            "authOptions.enableK8sTokenAuth is not supported in the rayClusterConfig of a RayService",
+            "K8s token auth mode is currently not supported for RayService",
             "remove enableK8sTokenAuth: a RayService uses token authentication with a Secret",
         )
     for found in spec_problems(cluster, annotations, settings, ("spec", "rayClusterConfig")):
@@ -109,16 +109,17 @@ def _cluster_problems(spec: RayServiceSpec, annotations: dict[str, str], setting
 
 def _upgrade_type_problems(spec: RayServiceSpec) -> Iterator[Problem]:
     asked = spec.upgrade_strategy.type if spec.upgrade_strategy else None
+    stepwise, whole, none = UPGRADE_TYPES
     if asked is not None and asked not in UPGRADE_TYPES:
         yield _problem(
             "RS-6",
             ("upgradeStrategy", "type"),
-            f"upgradeStrategy.type value {asked} is invalid, valid options are {', '.join(UPGRADE_TYPES)}",
+            f"Spec.UpgradeStrategy.Type value {asked} is invalid, valid options are {stepwise}, {whole}, or {none}",
             f"use one of {', '.join(UPGRADE_TYPES)}",
         )
     delay = spec.ray_cluster_deletion_delay_seconds
     if delay is not None and delay < 0:
-        text = f"rayClusterDeletionDelaySeconds must be non-negative, got {delay}"
+        text = f"Spec.RayClusterDeletionDelaySeconds should be a non-negative integer, got {delay}"
         yield _problem("RS-7", ("rayClusterDeletionDelaySeconds",), text, "use 0 or more seconds")
 
 
@@ -143,14 +144,15 @@ def _option_problems(options: ClusterUpgradeOptions) -> Iterator[Problem]:
     step = options.step_size_percent
     for field, value in (("maxSurgePercent", surge), ("stepSizePercent", step)):
         if not 0 <= value <= 100:
-            text = f"{field} must be between 0 and 100, got {value}"
-            yield _problem("RS-8", (*_OPTIONS, field), text, "use a percentage from 0 to 100")
+            text = f"{field} must be between 0 and 100"
+            yield _problem("RS-8", (*_OPTIONS, field), text, f"use a percentage from 0 to 100; it is {value}")
     if step > surge:
-        text = f"stepSizePercent {step} must not be greater than maxSurgePercent {surge}"
-        yield _problem("RS-8", (*_OPTIONS, "stepSizePercent"), text, f"use at most {surge}, or raise maxSurgePercent")
+        text = "stepSizePercent must be less than or equal to maxSurgePercent"
+        fix = f"use at most {surge}, or raise maxSurgePercent; it is {step}"
+        yield _problem("RS-8", (*_OPTIONS, "stepSizePercent"), text, fix)
     if options.interval_seconds <= 0:
-        text = f"intervalSeconds must be greater than 0, got {options.interval_seconds}"
+        text = "intervalSeconds must be greater than 0"
         yield _problem("RS-8", (*_OPTIONS, "intervalSeconds"), text, "use 1 or more seconds")
     if not options.gateway_class_name:
-        text = "gatewayClassName is required"
+        text = f"gatewayClassName is required for {INCREMENTAL_UPGRADE}"
         yield _problem("RS-8", (*_OPTIONS, "gatewayClassName"), text, "name a GatewayClass of the cluster")
