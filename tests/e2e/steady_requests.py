@@ -1,7 +1,7 @@
 """Requests to a RayService at a steady rate from a Pod of its own, and what became of them.
 
-An answer that never came in time is told apart from one that was cut off or refused: a machine that has too much to do
-is slow, and only a fault of ours cuts.
+Whatever is no whole answer has failed. One that did not come in time is told apart from one that was cut off or
+refused: it may be the machine that had too much to do.
 """
 
 import json
@@ -18,7 +18,6 @@ from e2e.load_client import STOP
 from e2e.local_machine import LocalMachine, wait_for
 
 RATE = 50
-MOST_LATE = 0.005  # of all requests
 _CLIENT = Path(__file__).with_name("load_client.py")
 
 
@@ -102,10 +101,7 @@ def _build(name: str, url: str, rate: float, *, is_kept: bool) -> tuple[dict[str
 
 
 def list_failures(answers: Sequence[Answer]) -> list[Answer]:
-    """Those that were cut off or refused, and, if they are more than a few, those that a busy machine was late for."""
-    late = [each for each in answers if each.outcome == "slow"]
-    failed = [each for each in answers if each.outcome not in ("ok", "slow")]
-    return [*failed, *(late if len(late) > MOST_LATE * len(answers) else [])]
+    return [each for each in answers if each.outcome != "ok"]
 
 
 def tell_failures(answers: Sequence[Answer], **moments: float) -> str:
