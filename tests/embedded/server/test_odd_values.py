@@ -143,7 +143,7 @@ def test_texts_that_are_read_as_numbers(digits: str) -> None:
         await client.patch(f"{MAPS}/p", {"metadata": {"finalizers": ["a/b"]}})
         await send("PATCH", f"{MAPS}/p", add, "application/json-patch+json")
         await send("PUT", f"{MAPS}/p", {**config_map("p"), "metadata": {"name": "p", "resourceVersion": digits}})
-        fields = {"f:metadata": {"f:finalizers": {f"i:{digits}": {}}}}
+        fields: dict[str, Any] = {"f:metadata": {"f:finalizers": {f"i:{digits}": {}}}}
         entry = {"manager": "m", "operation": "Apply", "apiVersion": "v1", "fieldsType": "FieldsV1", "fieldsV1": fields}
         await send("POST", MAPS, {**config_map("q"), "metadata": {"name": "q", "managedFields": [entry]}})
         is_sound(await client.patch(f"{MAPS}/q", config_map("q"), "apply-patch+yaml", fieldManager="m"))
