@@ -92,6 +92,10 @@ def test_a_program_that_is_written_to_run_for_longer_does_what_it_should() -> No
     assert judge_late([CLUSTER], 60.0) is None
 
 
+def test_a_raycronjob_whose_tick_is_far_is_only_kept() -> None:
+    assert judge_late([document("RayCronJob")], 60.0) == Verdict(ACCEPTED, "its first job was not due within 60 s")
+
+
 @pytest.mark.parametrize(
     ("found", "why"),
     [

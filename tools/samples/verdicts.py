@@ -117,8 +117,11 @@ def judge_objects(objects: Iterable[Tree], pods: Sequence[Tree]) -> Verdict | No
 
 
 def judge_late(objects: Iterable[Tree], seconds: float) -> Verdict | None:
-    """When its time is over: a program that is written to run for longer does what it should."""
-    jobs = [each for each in objects if each["kind"] == "RayJob" and not _is_there(each)]
+    """When its time is over: a program that is written to run for longer does what it should, and so does a clock."""
+    found = list(objects)
+    if any(each["kind"] == "RayCronJob" and not _is_there(each) for each in found):
+        return Verdict(ACCEPTED, f"its first job was not due within {seconds:.0f} s")
+    jobs = [each for each in found if each["kind"] == "RayJob" and not _is_there(each)]
     is_running = [each.get("status", {}).get("jobStatus") == "RUNNING" for each in jobs]
     return Verdict(RUNS, f"its program was left after {seconds:.0f} s") if jobs and all(is_running) else None
 

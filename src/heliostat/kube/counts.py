@@ -15,3 +15,9 @@ def read_count(text: str) -> int | None:
     if len(digits) > _MOST_DIGITS or (value := int(digits)) > _LARGEST:
         return None
     return value
+
+
+def read_whole(text: str) -> int | None:
+    """With a sign or without one. None for what is no whole number, or needs more than 64 bits."""
+    count = read_count(text[1:] if text[:1] in ("+", "-") else text)
+    return -count if count is not None and text.startswith("-") else count

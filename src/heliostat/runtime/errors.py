@@ -19,6 +19,8 @@ ApiError
 import msgspec
 from msgspec import Struct
 
+from heliostat.kube.counts import read_count
+
 
 class ApiError(Exception):
     """Base of everything the API can answer instead of a result."""
@@ -127,8 +129,8 @@ def error_of(code: int, body: bytes, retry_after: str = "") -> ApiError:
     status = _read_status(body)
     message = status.message or body[:200].decode(errors="replace") or f"the server answered {code}"
     if code == 429 or (code == 503 and status.reason == "ServiceUnavailable"):
-        told = float(retry_after) if retry_after.isdecimal() else status.details and status.details.retryAfterSeconds
-        return ThrottledError(message, told or _DEFAULT_RETRY_SECONDS)
+        told = read_count(retry_after) or (status.details and status.details.retryAfterSeconds)
+        return ThrottledError(message, float(told or _DEFAULT_RETRY_SECONDS))
     if code >= 500:
         # A store that timed out answers 500 for a write that may be in its log; a proxy answers 502 for one it sent on.
         error = AmbiguousError(message)

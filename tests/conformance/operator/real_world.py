@@ -2,10 +2,9 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from tools.kubernetes.build import KUBERNETES
 from tools.kubernetes.run import CONTROLLERS
 from tools.kubernetes.run import ControlPlane as RealControlPlane
 
@@ -26,11 +25,8 @@ NODE = ResourceType("v1", "Node", "nodes", is_namespaced=False)
 
 
 @asynccontextmanager
-async def real_world(
-    nodes: int = NODES, *, version: str = KUBERNETES, flags: Sequence[str] = ()
-) -> AsyncIterator[World]:
-    """All of Kubernetes' own parts are of ``version``; ``flags`` go to its API server."""
-    with RealControlPlane.started(CONTROLLERS, flags=flags, version=version) as cluster:
+async def real_world() -> AsyncIterator[World]:
+    with RealControlPlane.started(CONTROLLERS) as cluster:
         connection = find_connection({}, cluster.kubeconfig)
 
         def connect(user: str) -> Transport:
@@ -39,7 +35,7 @@ async def real_world(
         world = World(connect, PACE, Clocks(), [])
         try:
             await world.install_kinds()
-            await _add_nodes(world, nodes)
+            await _add_nodes(world)
             async with _issuing(world.admin):
                 yield world
         finally:
@@ -57,12 +53,12 @@ async def _issuing(admin: Administrator) -> AsyncIterator[None]:
             await task
 
 
-async def _add_nodes(world: World, count: int) -> None:
-    for machine in build_machines(count, CAPACITY):
+async def _add_nodes(world: World) -> None:
+    for machine in build_machines(NODES, CAPACITY):
         await world.admin.create(NODE, build_node(machine, "2027-01-01T00:00:00Z"))
-    await world.until(lambda: _are_ready(world.admin, count))
+    await world.until(lambda: _are_ready(world.admin))
 
 
-async def _are_ready(admin: Administrator, count: int) -> bool:
+async def _are_ready(admin: Administrator) -> bool:
     nodes = await admin.items(NODE)
-    return len(nodes) == count and not any(node["spec"].get("taints") for node in nodes)
+    return len(nodes) == NODES and not any(node["spec"].get("taints") for node in nodes)

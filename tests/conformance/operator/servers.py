@@ -2,27 +2,37 @@
 """``python -m conformance servers``: the operator on servers that differ in how they list, and in age.
 
 A server may stream lists or not: the feature is off, etcd is too old to tell its progress (Debian's 3.4.23 is), or the
-server is older than the feature. On each a RayCluster becomes ready, and RayJobs of two modes come to Complete, on
-nodes of kwok and with a Ray that follows a script.
+server is older than the feature. On each a RayCluster becomes ready, and RayJobs of two modes come to Complete. Of
+Kubernetes there are kube-apiserver and etcd alone, as nothing else differs by how it lists: the controllers and the
+simulated nodes are ours, and so is a Ray that follows a script.
 """
 
 import asyncio
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
 from tools.kubernetes.build import KUBERNETES, OLDEST, BuildError, provide
+from tools.kubernetes.run import ControlPlane as RealControlPlane
 from tools.kubernetes.run import StartError
 
-from conformance.operator.real_world import real_world
+from conformance.controllers.planes import CERTIFICATE as ROOT_CERTIFICATE
+from conformance.operator.own_world import STAGES, build_simulation
+from conformance.operator.real_world import PACE
 from conformance.operator.worlds import World
 from heliostat.api.settings import Settings
+from heliostat.embedded.control_plane import ControlPlane, ControlPlaneOptions
 from heliostat.kube.documents import read_documents
 from heliostat.kube.jsontree import JsonObject
 from heliostat.kube.resource_types import ResourceType
 from heliostat.operator.kinds import RAY_CLUSTER, RAY_JOB
+from heliostat.runtime.https_transport import HttpsTransport
+from heliostat.runtime.kubeconfig import find_connection
+from heliostat.runtime.program import Clocks
 from heliostat.testing.scripted_ray import ScriptedRay
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "raycluster.yaml"
@@ -66,21 +76,58 @@ def _passes(server: Server) -> bool:
 
 
 async def _bring_up(server: Server) -> str:
-    spec = read_documents(EXAMPLE.read_bytes())[0].tree["spec"]
-    async with real_world(NODES, version=server.version, flags=server.flags) as world:
-        world.ray = ScriptedRay(time.time)
+    async with _served(server) as world, _controlled(world), asyncio.timeout(SECONDS):
+        await world.install_kinds()
         await world.make_namespace(NAMESPACE)
-        async with world.operated(Settings()), asyncio.timeout(SECONDS):
-            begun = time.monotonic()
-            await world.admin.create(RAY_CLUSTER, _build(RAY_CLUSTER, "demo", spec))
-            await _until(world, RAY_CLUSTER, "demo", "state", "ready")
-            ready = time.monotonic() - begun
-            for mode in MODES:
-                job = {"entrypoint": "python x.py", "submissionMode": mode, "rayClusterSpec": spec}
-                await world.admin.create(RAY_JOB, _build(RAY_JOB, mode.lower(), job))
-            for mode in MODES:
-                await _until(world, RAY_JOB, mode.lower(), "jobDeploymentStatus", "Complete")
-            whole = time.monotonic() - begun
+        async with world.operated(Settings()):
+            told = await _live(world)
+    if world.problems:
+        raise StartError("\n".join(world.problems))
+    return told
+
+
+@asynccontextmanager
+async def _served(server: Server) -> AsyncIterator[World]:
+    with RealControlPlane.started(flags=server.flags, version=server.version) as cluster:
+        connection = find_connection({}, cluster.kubeconfig)
+        connect = partial(HttpsTransport, connection)
+        world = World(connect, PACE, Clocks(), [], ray=ScriptedRay(time.time))
+        try:
+            yield world
+        finally:
+            await world.admin.close()
+
+
+@asynccontextmanager
+async def _controlled(world: World) -> AsyncIterator[None]:
+    """With our own controllers and nodes."""
+    transport = world.connect("controllers")
+    options = ControlPlaneOptions(
+        root_certificate=ROOT_CERTIFICATE,
+        simulation=build_simulation(NODES, STAGES),
+        request_seconds=PACE.request,
+    )
+    plane, stop = ControlPlane(transport, options, on_problem=world.note), asyncio.Event()
+    running = asyncio.create_task(plane.run(stop))
+    try:
+        yield
+    finally:
+        stop.set()
+        await running
+        await transport.close()
+
+
+async def _live(world: World) -> str:
+    spec, begun = read_documents(EXAMPLE.read_bytes())[0].tree["spec"], time.monotonic()
+    await world.admin.create(RAY_CLUSTER, _build(RAY_CLUSTER, "demo", spec))
+    await _until(world, RAY_CLUSTER, "demo", "state", "ready")
+    ready = time.monotonic() - begun
+    for mode in MODES:
+        job = {"entrypoint": "python x.py", "submissionMode": mode, "rayClusterSpec": spec}
+        await world.admin.create(RAY_JOB, _build(RAY_JOB, mode.lower(), job))
+    for mode in MODES:
+        await _until(world, RAY_JOB, mode.lower(), "jobDeploymentStatus", "Complete")
+    whole = time.monotonic() - begun
     return f"a RayCluster is ready after {ready:.1f} s, RayJobs ({', '.join(MODES)}) Complete after {whole:.1f} s"
 
 

@@ -56,7 +56,7 @@ class World:
         ``ray`` answers for all dashboards; without it they answer nobody.
         """
         self.ray = ray
-        self._connect = connect
+        self.connect = connect
         self._clocks = clocks
         self.pace = pace
         self.problems = problems
@@ -91,7 +91,7 @@ class World:
     async def operated(self, settings: Settings) -> AsyncIterator["Operated"]:
         """With the operator running in it."""
         used: set[Use] = set()
-        log = WriteLog(UsedRights(self._connect("operator"), used))
+        log = WriteLog(UsedRights(self.connect("operator"), used))
         options = OperatorOptions(settings=settings, request_seconds=self.pace.request)
         ways = DirectWays(RayTransport(self.ray) if self.ray is not None else NoRay())
         program = RayOperator(log, options, on_problem=self.note, clocks=self._clocks, ways=ways)

@@ -122,6 +122,7 @@ VERSIONS: list[tuple[str, Any]] = [
     ("semver('1.2.3').isLessThan(semver('1.10.0'))", True),
     ("semver('1.0.0-alpha').isLessThan(semver('1.0.0'))", True),
     ("semver('1.0.0-2').compareTo(semver('1.0.0-10'))", -1),
+    (f"isSemver('1.0.0-{'9' * 5000}')", False),
     ("semver('1.0.0-a').isGreaterThan(semver('1.0.0-1'))", True),
     ("semver('1.2.3+x') == semver('1.2.3+y')", True),
     ("semver('v1.2', true).major() + semver('v1.2', true).minor() + semver('v1.2', true).patch()", 3),

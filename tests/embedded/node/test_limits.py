@@ -1,5 +1,6 @@
 """Limits as the kernel is told them, and control groups of both versions in a directory that looks like theirs."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from embedded.node.pod_shapes import build_pod, container
-from heliostat.embedded.node.isolating.cgroups import FirstCgroups, SecondCgroups, find_cgroups
+from heliostat.embedded.node.isolating.cgroups import FirstCgroups, SecondCgroups, find_cgroups, remove_groups
 from heliostat.embedded.node.isolating.limits import (
     Limits,
     build_first_settings,
@@ -17,6 +18,7 @@ from heliostat.embedded.node.isolating.limits import (
     build_limits_of_all,
     build_second_settings,
 )
+from heliostat.testing.virtual_time import run_virtual
 
 
 def limits(*, is_strict: bool = False, **resources: Any) -> Limits:
@@ -168,3 +170,30 @@ def test_a_group_that_is_not_there_is_gone_and_one_in_use_is_not(first: Path) ->
     assert not groups.remove("run")
     groups.leave()
     assert (first / "memory/heliostat/run").exists()
+
+
+class Reluctant(FirstCgroups):
+    """Its processes are dead, and for a while nobody has looked at them."""
+
+    def __init__(self, root: Path, until: float) -> None:
+        super().__init__(root, Limits())
+        self._until = until
+
+    def remove(self, id_: str) -> bool:
+        return asyncio.get_running_loop().time() > self._until and super().remove(id_)
+
+
+def test_groups_of_processes_that_nobody_has_seen_dead_yet_are_waited_for(first: Path) -> None:
+    groups = Reluctant(first, until=10.0)
+    place = first / "memory/heliostat/uid-1-c-0"
+    place.mkdir(parents=True)
+    run_virtual(remove_groups(groups, "uid-1"))
+    assert not place.exists()
+
+
+def test_a_group_that_never_empties_is_left_in_the_end(first: Path) -> None:
+    groups = Reluctant(first, until=1000.0)
+    place = first / "memory/heliostat/uid-1-c-0"
+    place.mkdir(parents=True)
+    run_virtual(remove_groups(groups, "uid-1"))
+    assert place.exists()

@@ -21,6 +21,9 @@ _VERSION = re.compile(
 _LOOSE = re.compile(r"v?(\d+)(?:\.(\d+))?(?:\.(\d+))?([-+].*)?", re.ASCII | re.DOTALL)
 
 
+_MOST_DIGITS = 20  # of what fits 64 bits
+
+
 class Version(Struct, frozen=True, eq=False):
     major: int
     minor: int
@@ -53,6 +56,8 @@ def _read(text: str, normalise: bool) -> Version | None:
     if found is None or max(int(found[part]) for part in (1, 2, 3)) > MAX_UINT:
         return None
     prerelease = tuple(found[4].split(".")) if found[4] else ()
+    if any(part.isdigit() and (len(part) > _MOST_DIGITS or int(part) > MAX_UINT) for part in prerelease):
+        return None
     return Version(int(found[1]), int(found[2]), int(found[3]), prerelease)
 
 

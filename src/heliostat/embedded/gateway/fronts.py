@@ -12,6 +12,7 @@ from heliostat.embedded.gateway.conditions import wanted_ports
 from heliostat.embedded.gateway.definitions import API_VERSION, GATEWAY
 from heliostat.embedded.gateway.feed import GATEWAY_LABEL, SERVICE, NodeService
 from heliostat.embedded.gateway.objects import Gateway
+from heliostat.kube.counts import read_count
 from heliostat.kube.jsontree import JsonObject
 from heliostat.kube.plan import Action, Create, Patch, Ref
 from heliostat.kube.suffixes import derive_suffix
@@ -85,6 +86,7 @@ def read_host_wish(gateway: Gateway) -> HostWish:
     text = gateway.metadata.annotations.get(HOST_PORT)
     if text is None:
         return HostWish()
-    if text.isascii() and text.isdecimal() and int(text) <= 65535:
-        return HostWish(int(text))
+    port = read_count(text)
+    if port is not None and port <= 65535:
+        return HostWish(port)
     return HostWish(problem=f"annotation {HOST_PORT}: {text!r} is no port; give one from 0 to 65535")

@@ -15,6 +15,7 @@ from heliostat.embedded.server.errors import RefusedError, bad_request, conflict
 from heliostat.embedded.server.resources import Resource
 from heliostat.embedded.storage.keys import Key
 from heliostat.embedded.storage.records import Record
+from heliostat.kube.counts import read_count
 from heliostat.kube.go_text import go_quote
 from heliostat.kube.jsontree import JsonObject
 from heliostat.kube.timestamps import format_timestamp
@@ -63,7 +64,10 @@ def read_version(tree: JsonObject) -> int:
         return 0
     if not (text.isascii() and text.isdecimal()):
         raise RefusedError(500, "", f"strconv.ParseUint: parsing {go_quote(text)}: invalid syntax")
-    return int(text)
+    version = read_count(text)
+    if version is None:
+        raise RefusedError(500, "", f"strconv.ParseUint: parsing {go_quote(text)}: value out of range")
+    return version
 
 
 def prepare_new(tree: JsonObject, authority: Authority, *, tracks_generation: bool, keeps_owners: bool = False) -> None:

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from heliostat.kube.counts import read_count
+
 ANNOTATION = "heliostat.dev/simulate"
 EXIT_CODE = "exit-code"
 DURATIONS = (
@@ -20,7 +22,7 @@ DURATIONS = (
     "terminate-after",
 )
 FLAGS = ("stay-pending", "never-ready", "stuck-terminating")
-_DURATION = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h)")
+_DURATION = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)(ms|s|m|h)")
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
@@ -56,8 +58,9 @@ def _read_word(part: str) -> tuple[str, float]:
         return word, _read_duration(word, value)
     if word in FLAGS and not has_value:
         return word, 0.0
-    if word == EXIT_CODE and value.isdecimal() and int(value) <= 255:
-        return word, float(value)
+    code = read_count(value) if word == EXIT_CODE else None
+    if code is not None and code <= 255:
+        return word, float(code)
     raise ConductError(_explain(part, word))
 
 

@@ -15,6 +15,7 @@ from heliostat.embedded.kinds.rules.label_rules import label_causes
 from heliostat.embedded.kinds.rules.name_rules import dns1123_subdomain_problems, label_key_problems
 from heliostat.embedded.kinds.workloads.spec_difference import describe_difference
 from heliostat.embedded.refusals import Cause
+from heliostat.kube.counts import read_whole
 from heliostat.kube.jsontree import JsonObject
 
 _MAY_CHANGE = (
@@ -61,13 +62,10 @@ def _annotation_causes(annotations: JsonObject, spec: JsonObject, path: str) -> 
 
 
 def _is_int32(text: str) -> bool:
+    """Without a plus and without zeros in front."""
     digits = text.removeprefix("-")
-    return (
-        digits.isdecimal()
-        and digits.isascii()
-        and (digits == "0" or not digits.startswith("0"))
-        and (-(2**31) <= int(text) < 2**31)
-    )
+    number = read_whole(text) if digits == "0" or digits[:1] not in ("0", "+", "-") else None
+    return number is not None and -(2**31) <= number < 2**31
 
 
 def _token_causes(spec: JsonObject) -> Iterator[Cause]:

@@ -4,6 +4,7 @@ import re
 
 from msgspec import Struct
 
+from heliostat.kube.counts import read_count
 from heliostat.kube.go_text import go_quote
 
 _DURATION = re.compile(r"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:ns|us|µs|ms|s|m|h))+", re.ASCII)
@@ -98,6 +99,9 @@ def _read_whole(text: str) -> int:
     digits = text.removeprefix("+").removeprefix("-")
     if not digits.isdecimal() or not digits.isascii():
         raise _CronError(f"failed to parse int from {text}: strconv.Atoi: parsing {go_quote(text)}: invalid syntax")
+    number = read_count(digits)
+    if number is None:
+        raise _CronError(f"failed to parse int from {text}: strconv.Atoi: parsing {go_quote(text)}: value out of range")
     if text.startswith("-"):
-        raise _CronError(f"negative number ({int(text)}) not allowed: {text}")
-    return int(digits)
+        raise _CronError(f"negative number ({-number}) not allowed: {text}")
+    return number

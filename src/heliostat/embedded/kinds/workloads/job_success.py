@@ -3,17 +3,16 @@
 A set of indexes reads ``0,2-4``: numbers and ranges, each above the one before, all below the number of completions.
 """
 
-import re
 from collections.abc import Iterator
 
 from heliostat.embedded.kinds.rules.causes import invalid, negative, required, too_long, too_many
 from heliostat.embedded.refusals import Cause
+from heliostat.kube.counts import read_whole
 from heliostat.kube.go_text import go_quote
 from heliostat.kube.jsontree import JsonObject
 
 _MOST_RULES = 20
 _LONGEST_INDEXES = 64 * 1024
-_NUMBER = re.compile(r"[+-]?[0-9]+")
 
 
 class _IndexError(Exception):
@@ -83,8 +82,9 @@ def _read_range(part: str, completions: int) -> tuple[int, int]:
 
 
 def _read_index(text: str, completions: int) -> int:
-    if not _NUMBER.fullmatch(text):
+    index = read_whole(text)
+    if index is None:
         raise _IndexError(f"cannot convert string to integer for index: {go_quote(text)}")
-    if int(text) >= completions:
+    if index >= completions:
         raise _IndexError(f"too large index: {go_quote(text)}")
-    return int(text)
+    return index

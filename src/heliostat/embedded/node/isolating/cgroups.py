@@ -21,7 +21,9 @@ ROOT = Path("/sys/fs/cgroup")
 _OURS = "heliostat"
 _SHIMS = "shims"  # they write what Pods say, which may be much: that is not the control plane's work
 _LIMITING = ("memory", "cpu", "pids")
-_TRIES, _PAUSE = 50, 0.02  # for processes that were killed just now
+# For processes that were killed just now: they are in their group until somebody has seen them dead. That is the
+# machine's first process, when it gets to it.
+_PATIENCE, _PAUSE = 15.0, 0.02
 _NEEDED = frozenset(("memory.limit_in_bytes", "memory.max"))
 
 
@@ -211,8 +213,8 @@ def _remove(place: Path) -> bool:
 
 async def remove_groups(groups: Cgroups, uid: str) -> None:
     """All of a Pod that has ended: those of runs that were ended by force may need a moment."""
-    for _ in range(_TRIES):
-        left = [id_ for id_ in groups.list_of(uid) if not groups.remove(id_)]
-        if not left:
+    deadline = asyncio.get_running_loop().time() + _PATIENCE
+    while [id_ for id_ in groups.list_of(uid) if not groups.remove(id_)]:
+        if asyncio.get_running_loop().time() > deadline:
             return
         await asyncio.sleep(_PAUSE)

@@ -16,6 +16,7 @@ from msgspec import Struct
 from heliostat.embedded.http1.heads import NoHttpError, build_request
 from heliostat.embedded.http1.streams import read_answer
 from heliostat.embedded.node.pods import Container
+from heliostat.kube.counts import read_count
 
 Connect: TypeAlias = Callable[[str, int], Awaitable[socket.socket]]
 
@@ -44,8 +45,9 @@ class _Url(Struct, frozen=True):
 
 def resolve_port(port: int | str, container: Container) -> int:
     """A number, or the name of one of the container's ports."""
-    if isinstance(port, int) or port.isdecimal():
-        return int(port)
+    number = port if isinstance(port, int) else read_count(port)
+    if number is not None:
+        return number
     for known in container.ports:
         if known.name == port:
             return known.container_port
