@@ -30,6 +30,7 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalMachine]:
 def wait_until_it_runs(machine: LocalMachine, name: str) -> Job:
     def is_running() -> Job:
         status = status_of(machine, name)
+        assert status.get("jobDeploymentStatus") not in ("Complete", "Failed"), (status, machine.logs())
         return status if status.get("jobStatus") == "RUNNING" else {}
 
     return wait_for(is_running, SECONDS)

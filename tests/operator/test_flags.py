@@ -115,6 +115,9 @@ def test_the_deprecated_flag_means_volcano() -> None:
         ("RAYCLUSTER_DEFAULT_REQUEUE_SECONDS_ENV", "17", "requeue_seconds", 17),
         ("RAYCLUSTER_DEFAULT_REQUEUE_SECONDS_ENV", "soon", "requeue_seconds", 300),
         ("RAYJOB_STATUS_CHECK_TIMEOUT_SECONDS", "0", "rayjob_status_check_timeout_seconds", 300),
+        ("RAYJOB_PRE_RUNNING_TIMEOUT_SECONDS", "900", "rayjob_pre_running_seconds", 900),
+        ("RAYJOB_PRE_RUNNING_TIMEOUT_SECONDS", "-1", "rayjob_pre_running_seconds", 0),
+        ("RAYJOB_PRE_RUNNING_TIMEOUT_SECONDS", "later", "rayjob_pre_running_seconds", 0),
         ("RAYJOB_DEPLOYMENT_STATUS_TRANSITION_GRACE_PERIOD_SECONDS", "0", "rayjob_transition_grace_seconds", 0),
     ],
 )

@@ -14,6 +14,7 @@ from heliostat.testing.scripted_ray import Answer, Forget
 from heliostat.testing.simulation.faults import Crash, Fault, Injection, LoseReply
 from heliostat.testing.simulation.script import WRITE, Script
 from heliostat.testing.simulation.world import Violation
+from simulation.rayclusters.manifests import group
 from simulation.rayclusters.nodes import restart
 from simulation.rayclusters.reading import label
 from simulation.rayclusters.town import OPERATOR, Town
@@ -23,6 +24,7 @@ from simulation.rayjobs import mutants as jobs
 from simulation.rayjobs.dashboards import JOBS, Dashboards, dashboards_of
 from simulation.rayjobs.laws import OVER, phase_of, status_of
 from simulation.rayjobs.workloads import HTTP, K8S_JOB, Submitter
+from simulation.rayjobs.worlds import VOLCANO
 
 
 class At(Script):
@@ -44,6 +46,7 @@ class JobExhibit(Struct, frozen=True, kw_only=True):
     visit: Callable[[Town], Awaitable[None]]
     bug: Callable[[], Any]  # planted, it must break the exhibit
     script: Callable[[], Script] = Script
+    scheduler: str = ""
 
 
 async def a_tick_is_looked_at_twice(town: Town) -> None:
@@ -140,6 +143,22 @@ async def the_submitter_is_done_and_ray_is_not(town: Town) -> None:
     await town.world.until("L1: j0 is over", lambda: phase_of(user.job()) == "Failed", 200.0)
 
 
+async def a_gang_comes_to_its_end(town: Town) -> None:
+    """Its queue gets the room back: the group asks for nothing once the cluster is gone, and goes with the RayJob."""
+    user, state = Submitter(town.world, "j0"), town.world.state
+
+    def greed() -> list[Any]:
+        return [group["spec"] for group in state.all("podgroups") if group["spec"].get("minMember")]
+
+    await user.create(group("g", 1), mode=K8S_JOB, shutdownAfterJobFinishes=True)
+    await user.until("Complete")
+    if not [*state.all("podgroups")]:
+        raise Violation("there was no gang")
+    await town.world.until("C7: the gang asks for nothing any more", lambda: not greed(), 60.0)
+    await user.delete()
+    await town.world.until("C7: the gang is gone", lambda: not [*state.all("podgroups")], 60.0)
+
+
 async def _head(town: Town, ray: Dashboards, user: Submitter) -> Any:
     """The scripted cluster behind the head of the job, as soon as there is one."""
 
@@ -168,6 +187,7 @@ JOB_MUSEUM = (
         name="kuberay-2579", visit=a_submission_without_an_answer, bug=jobs.a_submission_is_repeated_without_asking
     ),
     JobExhibit(name="kuberay-3211", visit=a_follower_loses_its_connection, bug=jobs.the_submitters_end_is_the_result),
+    JobExhibit(name="kuberay-4476", visit=a_gang_comes_to_its_end, bug=jobs.a_gang_is_left_behind, scheduler=VOLCANO),
     JobExhibit(name="kuberay-4916", visit=the_head_is_lost_while_the_job_runs, bug=jobs.a_lost_job_is_waited_for),
     JobExhibit(name="kuberay-4080", visit=the_head_is_lost_while_the_job_runs, bug=jobs.a_lost_job_is_submitted_again),
     JobExhibit(

@@ -46,7 +46,7 @@ def test_an_exhibit_shows_its_bug(exhibit: Exhibit) -> None:
 
 def visit_jobs(exhibit: JobExhibit) -> Result:
     async def scenario(world: World) -> None:
-        await exhibit.visit(await found_cron_town(world))
+        await exhibit.visit(await found_cron_town(world, scheduler=exhibit.scheduler))
 
     return run_world(scenario, seed=1, script=exhibit.script(), invariants=LAWS_OF_JOBS)
 

@@ -52,6 +52,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     delete_rayjob_after_finish: bool = False
     rayjob_transition_grace_seconds: int = 300
     rayjob_status_check_timeout_seconds: int = 300
+    rayjob_pre_running_seconds: int = 0  # of RayJobs that set none themselves; 0: they may wait for ever
 
     head_sidecar_containers: tuple[JsonObject, ...] = ()
     worker_sidecar_containers: tuple[JsonObject, ...] = ()

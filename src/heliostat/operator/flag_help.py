@@ -54,6 +54,7 @@ VARIABLE_SENTENCES: dict[str, str] = {  # beside the switches, which `flags` rea
     "CLUSTER_DOMAIN": "the DNS suffix of generated names (cluster.local)",
     "RAYCLUSTER_DEFAULT_REQUEUE_SECONDS_ENV": "how often a RayCluster is looked at without any change (300)",
     "RAYJOB_STATUS_CHECK_TIMEOUT_SECONDS": "how long a dashboard may not answer (300)",
+    "RAYJOB_PRE_RUNNING_TIMEOUT_SECONDS": "preRunningDeadlineSeconds of RayJobs that set none (0: they have none)",
     "RAYJOB_DEPLOYMENT_STATUS_TRANSITION_GRACE_PERIOD_SECONDS": "how long the submitter may lag behind its job (300)",
     "USE_INGRESS_ON_OPENSHIFT": "true: an Ingress in the place of a Route on OpenShift",
     "ENABLE_WEBHOOKS": "accepted, has no effect: no webhooks are served; delete KubeRay's webhook configuration",

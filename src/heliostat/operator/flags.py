@@ -198,6 +198,7 @@ def _environment_changes(environment: Mapping[str, str]) -> dict[str, Any]:
     )
     timeout = _seconds(environment, "RAYJOB_STATUS_CHECK_TIMEOUT_SECONDS")
     changes["rayjob_status_check_timeout_seconds"] = timeout if timeout > 0 else 300
+    changes["rayjob_pre_running_seconds"] = max(0, _seconds(environment, "RAYJOB_PRE_RUNNING_TIMEOUT_SECONDS", 0))
     return changes
 
 

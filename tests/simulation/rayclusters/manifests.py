@@ -3,8 +3,11 @@
 from functools import cache
 from typing import Any
 
+from conformance.operator.foreign_kinds import build_definition
 from heliostat.api.crds import build_crd
+from heliostat.kube import lookups
 from heliostat.kube.jsontree import JsonObject
+from heliostat.operator.kinds import RESOURCES
 
 NAMESPACE = "default"
 NAMESPACES = "/api/v1/namespaces"
@@ -20,6 +23,11 @@ def pods_in(namespace: str) -> str:
 
 
 CLUSTERS, PODS = clusters_in(NAMESPACE), pods_in(NAMESPACE)
+
+
+def pod_group_definition() -> JsonObject:
+    """Volcano's, as far as an operator relies on it."""
+    return build_definition(RESOURCES[lookups.VOLCANO_GROUP])
 
 
 @cache

@@ -33,7 +33,7 @@ WORKERS = 4
 COLLECTED = (
     "rayclusters.ray.io", "rayjobs.ray.io", "raycronjobs.ray.io", "rayservices.ray.io", "pods", "services", "secrets",
     "serviceaccounts", "jobs.batch", "roles.rbac.authorization.k8s.io", "rolebindings.rbac.authorization.k8s.io",
-    "ingresses.networking.k8s.io",
+    "ingresses.networking.k8s.io", "podgroups.scheduling.volcano.sh",
 )  # fmt: skip
 
 
@@ -45,6 +45,7 @@ class Staff(Struct, kw_only=True):
     has_jobs: bool = False  # it looks after RayJobs, too
     has_crons: bool = False  # after RayCronJobs
     has_services: bool = False  # and after RayServices
+    scheduler: str = ""  # a batch scheduler that it works with
     forbidden: str = ""  # a resource that it may not create; a scenario may change it
     overseeing: type[Overseer] = Overseer
     overseer: Overseer | None = None
@@ -115,7 +116,11 @@ async def _run(
     version = staff.version_of(life)
     staff.versions.add(version)
     options = OperatorOptions(
-        settings=Settings(operator_version=version, gates={**default_gates(), "RayCronJob": staff.has_crons}),
+        settings=Settings(
+            operator_version=version,
+            gates={**default_gates(), "RayCronJob": staff.has_crons},
+            batch_scheduler=staff.scheduler,
+        ),
         request_seconds=REQUEST_SECONDS,
         has_jobs=staff.has_jobs,
         has_services=staff.has_services,

@@ -8,7 +8,7 @@ from heliostat.api.crds import build_crd
 from heliostat.testing.simulation.chance import stream
 from heliostat.testing.simulation.exploration import FAULTY_SECONDS, Case
 from heliostat.testing.simulation.world import World
-from simulation.rayclusters.manifests import CRDS
+from simulation.rayclusters.manifests import CRDS, pod_group_definition
 from simulation.rayclusters.nodes import Conduct
 from simulation.rayclusters.programs import Staff
 from simulation.rayclusters.safety import named
@@ -22,13 +22,16 @@ SAFETY = tuple(map(named, (*LAWS, *LAWS_OF_JOBS)))
 TURNS = tuple(WORKLOADS)
 
 
-async def found_cron_town(world: World, *, two_operators: bool = False, branch: str = "") -> Town:
+async def found_cron_town(world: World, *, two_operators: bool = False, branch: str = "", scheduler: str = "") -> Town:
     world.state.beside["now"] = world.now
     dashboards = Dashboards(world)
     world.serve(dashboards)
     for kind in ("RayJob", "RayCronJob"):
         await world.request("POST", CRDS, build_crd(kind, slim=True))
-    staff = Staff(has_jobs=True, has_crons=True, watch_seconds=240.0 if branch else 45.0)
+    if scheduler:
+        await world.request("POST", CRDS, pod_group_definition())
+    watch_seconds = 240.0 if branch else 45.0
+    staff = Staff(has_jobs=True, has_crons=True, watch_seconds=watch_seconds, scheduler=scheduler)
     conduct = Conduct(program=dashboards.submit)
     town = await found_town(world, staff, conduct, two_operators=two_operators, branch=branch)
     world.spawn(run_elsewhere(world))

@@ -141,6 +141,11 @@ def attempts_are_not_counted() -> Any:
     return replaced((status, "may_try_again", lambda _job, failed, _reason: failed < 5))
 
 
+def a_gang_is_left_behind() -> Any:
+    """KubeRay PR 4476: a PodGroup goes on to ask for room after its job is over."""
+    return replaced((job, "shrink_gang", lambda *_arguments: NOTHING))
+
+
 def a_deleted_job_goes_on() -> Any:
     """Nobody asks Ray to stop it."""
     return replaced((deletion, "ask_to_stop", lambda *_arguments: NOTHING))
@@ -192,4 +197,5 @@ RAY_JOB_MUTANTS = (
     _mutant(a_submitter_outlives_its_job, "J8", since=170),
     _mutant(an_end_can_be_left, "J3"),
     _mutant(clusters_stay, "J6"),
+    _mutant(a_gang_is_left_behind, "C7"),
 )

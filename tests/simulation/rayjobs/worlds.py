@@ -10,7 +10,7 @@ from heliostat.testing.simulation.chance import stream
 from heliostat.testing.simulation.exploration import FAULTY_SECONDS, Case
 from heliostat.testing.simulation.state import State
 from heliostat.testing.simulation.world import Scenario, Violation, World
-from simulation.rayclusters.manifests import CRDS
+from simulation.rayclusters.manifests import CRDS, pod_group_definition
 from simulation.rayclusters.nodes import Conduct
 from simulation.rayclusters.programs import Staff
 from simulation.rayclusters.reading import controller_uid, is_terminating, name_of, uid_of
@@ -22,18 +22,21 @@ from simulation.rayjobs.workloads import BRANCHES, WORKLOADS
 
 REST_SECONDS = 600.0
 IDLE_SECONDS = 45.0
+VOLCANO = "volcano"
 SAFETY = tuple(map(named, LAWS))
 TURNS = (*WORKLOADS, "suspend", "lose-head", "retry")  # what goes wrong there goes wrong rarely
 
 
 async def found_job_town(
-    world: World, conduct: Conduct, *, two_operators: bool = False, branch: str = ""
+    world: World, conduct: Conduct, *, two_operators: bool = False, branch: str = "", scheduler: str = ""
 ) -> tuple[Town, Dashboards]:
     dashboards = Dashboards(world)
     world.serve(dashboards)
     conduct.program = dashboards.submit
     await world.request("POST", CRDS, build_crd("RayJob", slim=True))
-    staff = Staff(has_jobs=True, watch_seconds=240.0 if branch else 45.0)
+    if scheduler:
+        await world.request("POST", CRDS, pod_group_definition())
+    staff = Staff(has_jobs=True, watch_seconds=240.0 if branch else 45.0, scheduler=scheduler)
     town = await found_town(world, staff, conduct, two_operators=two_operators, branch=branch)
     return town, dashboards
 
@@ -52,16 +55,22 @@ async def run_any(world: World) -> None:
         start_seconds=chance.choice((3.0, 3.0, 10.0)),
         stop_seconds=chance.choice((3.0, 3.0, 15.0)),
     )
-    town, dashboards = await found_job_town(world, conduct, two_operators=chance.random() < 0.3)
-    if chance.random() < 0.5:
-        world.spawn(dashboards.misbehave(stream(world.seed, "dashboards"), FAULTY_SECONDS))
-    dashboards.flakiness = chance.choice((0.0, 0.0, 0.5))
-    dashboards.mortality = chance.choice((0.0, 0.0, 0.0, 0.3))
+    two_operators, is_disturbed = chance.random() < 0.3, chance.random() < 0.5
+    flakiness, mortality = chance.choice((0.0, 0.0, 0.5)), chance.choice((0.0, 0.0, 0.0, 0.3))
     turn = TURNS[world.seed % len(TURNS)]
-    beside = chance.sample([name for name in WORKLOADS if name != turn], k=chance.choice((0, 0, 1)))
-    await asyncio.gather(*(WORKLOADS[name](town, f"j{number}") for number, name in enumerate((turn, *beside))))
+    turns = (turn, *chance.sample([name for name in WORKLOADS if name != turn], k=chance.choice((0, 0, 1))))
+    scheduler = "" if "chosen-cluster" in turns else _draw_scheduler(world)  # which no gang can have
+    town, dashboards = await found_job_town(world, conduct, two_operators=two_operators, scheduler=scheduler)
+    if is_disturbed:
+        world.spawn(dashboards.misbehave(stream(world.seed, "dashboards"), FAULTY_SECONDS))
+    dashboards.flakiness, dashboards.mortality = flakiness, mortality
+    await asyncio.gather(*(WORKLOADS[name](town, f"j{number}") for number, name in enumerate(turns)))
     await asyncio.sleep(max(0.0, FAULTY_SECONDS - world.time()))
     await come_to_rest(world)
+
+
+def _draw_scheduler(world: World) -> str:
+    return stream(world.seed, "scheduler").choice(("", "", "", VOLCANO))
 
 
 async def come_to_rest(world: World) -> None:
@@ -81,7 +90,7 @@ def find_unrest(state: State) -> Iterator[str]:
     jobs = {uid_of(job): job for job in state.all("rayjobs")}
     for job in jobs.values():
         yield from _find_unrest_of(state, job)
-    for plural in ("rayclusters", "jobs", "services"):
+    for plural in ("rayclusters", "jobs", "services", "podgroups"):
         for tree in state.all(plural):
             owner = controller_uid(tree)
             ever = any(uid_of(job) == owner for job in state.ever("rayjobs"))
@@ -99,9 +108,18 @@ def _find_unrest_of(state: State, job: JsonObject) -> Iterator[str]:
         yield f"J6: {name} is over, and {name_of(clusters[0])} is still there"
     if len(clusters) > 1:
         yield f"J2: {name} has {len(clusters)} clusters"
+    yield from _find_greed(state, job, clusters)
     takes = dashboards_of(state).takes_of(str(status.get("jobId") or ""))
     if phase == "Complete" and not takes:
         yield f"J1: {name} is Complete, and was never accepted"
+
+
+def _find_greed(state: State, job: JsonObject, clusters: list[JsonObject]) -> Iterator[str]:
+    """What a gang asks for is taken from its queue: after the end it asks for what is still there, and no more."""
+    for group in state.controlled_by("podgroups", uid_of(job)):
+        size = group["spec"]
+        if not clusters and (size.get("minMember") or size.get("minResources")):
+            yield f"C7: {name_of(job)} is over, its cluster is gone, and {name_of(group)} asks for {size}"
 
 
 RAYJOBS = Case(name="rayjobs", scenario=run_any, invariants=SAFETY, program=OPERATOR)

@@ -33,6 +33,7 @@ from heliostat.plan.rayjob.phase_inputs import PhaseInputs, Submitter, Voice
 from heliostat.plan.rayjob.phases import Do, Phase, Row, State, find_row
 from heliostat.plan.rayjob.ray_instance import find_ended_ray, is_another_head
 from heliostat.plan.rayjob.reasons import Because, Hold
+from heliostat.plan.rayjob.slow_start import tell_slow_start
 from heliostat.plan.rayjob.submission import ensure_head_service, ensure_submitter_job, submit_effect
 from heliostat.plan.rayjob.submitter import Progress, judge_submitter
 from heliostat.plan.rayjob.teardown import is_torn_down
@@ -187,6 +188,7 @@ def _prepare(draft: Draft, status: JsonObject, look: Look) -> JsonObject:
     blocked = find_scheduler_problem(observed.job, settings)
     if blocked is not None:
         draft.add("scheduling", wait_for(Hold.SCHEDULER, blocked.message, "the job or the scheduler is another one"))
+        draft.add("slow-start", tell_slow_start(status, draft.waits, look.now))
         return status
     draft.add("scheduling", ensure_gang(observed, settings))
     draft.add("cluster", ensure_cluster(observed, sight, settings), ("scheduling",))
@@ -194,6 +196,7 @@ def _prepare(draft: Draft, status: JsonObject, look: Look) -> JsonObject:
     if look.mode == K8S_JOB_MODE and sight.dashboard_url is not None and sight.tree is not None:
         job = ensure_submitter_job(observed, spec_of(sight.tree), sight.dashboard_url, settings)
         draft.add("submitter", job, ("cluster",))
+    draft.add("slow-start", tell_slow_start(status, draft.waits, look.now))
     is_ready = sight.condition is Condition.READY
     # KubeRay: the pass that sees the cluster ready does not copy its status any more (rayjob.md §4).
     return status if is_ready else statuses.note_cluster(status, sight.tree)

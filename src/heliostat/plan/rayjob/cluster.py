@@ -13,6 +13,7 @@ from heliostat.desired.rayjob.cluster import build_cluster_of_job
 from heliostat.desired.rayjob.head_service import find_dashboard_url
 from heliostat.desired.rayjob.names import selected_cluster
 from heliostat.desired.slots import Impossible
+from heliostat.kube.conditions import TRUE, get_condition
 from heliostat.kube.facts import Unknown
 from heliostat.kube.lookups import Found
 from heliostat.kube.plan import Create, Delete, Patch, ref_of
@@ -20,6 +21,7 @@ from heliostat.plan.because import Hold as CommonHold
 from heliostat.plan.draft import NOTHING, Part, wait_beside, wait_for
 from heliostat.plan.ensure import name_taken, wait_for_knowledge
 from heliostat.plan.raycluster.status import READY
+from heliostat.plan.raycluster.status_conditions import HEAD_POD_READY, REPLICA_FAILURE
 from heliostat.plan.rayjob.observed import ObservedJob
 from heliostat.plan.rayjob.reasons import Because, Hold
 from heliostat.plan.rayjob.reports import (
@@ -97,8 +99,22 @@ def tell_progress(observed: ObservedJob, sight: ClusterSight) -> Part:
     if sight.condition is Condition.READY and sight.dashboard_url is None:
         return wait_for(Hold.NO_DASHBOARD, f"RayCluster {name} has no dashboard port", "the head names one")
     if sight.condition is Condition.PREPARING:
-        return wait_beside(Hold.CLUSTER_NOT_READY, f"RayCluster {name} is not ready", "all its Pods are ready")
+        why = f"RayCluster {name} is not ready{_describe_unready(sight.tree or {})}"
+        return wait_beside(Hold.CLUSTER_NOT_READY, why, "all its Pods are ready")
     return NOTHING
+
+
+def _describe_unready(cluster: JsonObject) -> str:
+    """In the words of the cluster's own status, where it has some."""
+    status = cluster.get("status") or {}
+    failed, head = (get_condition(status.get("conditions"), each) for each in (REPLICA_FAILURE, HEAD_POD_READY))
+    if failed is not None and failed.get("status") == TRUE:
+        return f": {failed.get('message') or failed.get('reason')}"
+    if head is None:
+        return ""
+    if head.get("status") != TRUE:
+        return f": its head Pod is not ready ({head.get('message') or head.get('reason')})"
+    return f": {status.get('readyWorkerReplicas') or 0} of {status.get('desiredWorkerReplicas') or 0} workers are ready"
 
 
 def delete_cluster(observed: ObservedJob, because: Because) -> Part:

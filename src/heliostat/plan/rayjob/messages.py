@@ -10,7 +10,7 @@ from heliostat.plan.rayjob.phases import Reason, Row
 from heliostat.plan.rayjob.ray_instance import find_ended_ray
 from heliostat.plan.rayjob.status import SILENT_SINCE
 from heliostat.plan.rayjob.submitter import Progress
-from heliostat.plan.rayjob.timers import SUBMITTER_PATIENCE, describe_deadline
+from heliostat.plan.rayjob.timers import SUBMITTER_PATIENCE, describe_deadline, seconds_before_running
 
 
 def describe_row(
@@ -23,7 +23,8 @@ def describe_row(
         case Reason.DEADLINE_EXCEEDED:
             return describe_deadline("activeDeadlineSeconds", started, spec.active_deadline_seconds)
         case Reason.PRE_RUNNING_DEADLINE_EXCEEDED:
-            return describe_deadline("preRunningDeadlineSeconds", started, spec.pre_running_deadline_seconds)
+            seconds = seconds_before_running(observed, settings)
+            return describe_deadline("preRunningDeadlineSeconds", started, seconds)
         case Reason.STATUS_CHECK_TIMEOUT_EXCEEDED:
             return _describe_silence(observed, settings, remembered)
         case Reason.SUBMISSION_FAILED:

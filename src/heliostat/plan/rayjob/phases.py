@@ -143,9 +143,14 @@ TABLE: tuple[Row, ...] = (
 BOUNDS: dict[Phase, str] = {
     Phase.NEW: "one pass",
     Phase.INITIALIZING: (
-        "preRunningDeadlineSeconds or activeDeadlineSeconds; without them `explain` names what it waits for"
+        "preRunningDeadlineSeconds or activeDeadlineSeconds, or RAYJOB_PRE_RUNNING_TIMEOUT_SECONDS of the operator;"
+        " without them it may wait for room as long as it likes: after 300 s the event `StillInitializing` tells what"
+        " for, and `explain` at any time"
     ),
-    Phase.WAITING: "preRunningDeadlineSeconds or activeDeadlineSeconds; without them it waits for spec.jobId",
+    Phase.WAITING: (
+        "preRunningDeadlineSeconds or activeDeadlineSeconds, or RAYJOB_PRE_RUNNING_TIMEOUT_SECONDS of the operator;"
+        " without them it waits for spec.jobId"
+    ),
     Phase.RUNNING: (
         "activeDeadlineSeconds; RAYJOB_STATUS_CHECK_TIMEOUT_SECONDS without an answer; 30 s after the submitter's end;"
         " RAYJOB_DEPLOYMENT_STATUS_TRANSITION_GRACE_PERIOD_SECONDS after the job's end"

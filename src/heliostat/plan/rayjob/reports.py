@@ -63,6 +63,11 @@ def report_scheduler_cleanup(place: str) -> Report:
     )
 
 
+def still_initializing(what: str) -> Event:
+    """Differs from KubeRay: rayjob-slow-start."""
+    return Event(WARNING, "StillInitializing", "Wait", what)
+
+
 def spec_not_applied(what: str) -> Event:
     """Differs from KubeRay: rayjob-spec-not-applied."""
     return Event(WARNING, SPEC_NOT_APPLIED, "Validate", what)

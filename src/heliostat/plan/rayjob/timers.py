@@ -34,12 +34,18 @@ def read_timers(observed: ObservedJob, settings: Settings, submitter_ended: floa
     silent = moment_of(status.get("jobStatusCheckFailureStartTime"))
     return Timers(
         deadline=_after(begun, spec.active_deadline_seconds),
-        pre_running=_after(begun, spec.pre_running_deadline_seconds),
+        pre_running=_after(begun, seconds_before_running(observed, settings)),
         grace=_after(_ended(observed), settings.rayjob_transition_grace_seconds),
         silence=_after(silent, settings.rayjob_status_check_timeout_seconds),
         patience=None if submitter_ended is None else submitter_ended + SUBMITTER_PATIENCE,
         refusal=_after(moment_of(status.get("endTime")), settings.rayjob_transition_grace_seconds),
     )
+
+
+def seconds_before_running(observed: ObservedJob, settings: Settings) -> int | None:
+    """The RayJob's own word, or the operator's for all that have none."""
+    own = observed.job.spec.pre_running_deadline_seconds
+    return own if own is not None else settings.rayjob_pre_running_seconds or None
 
 
 def _ended(observed: ObservedJob) -> float | None:
