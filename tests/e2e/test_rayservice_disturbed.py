@@ -42,7 +42,7 @@ def test_a_head_that_fails_during_an_upgrade_and_a_suspension_in_the_middle_of_t
         label = "jsonpath={.metadata.labels.ray\\.io/serve}"
         assert machine.kubectl("get", "pod", old_head, "-o", label) == "false"
         assert service.condition("UpgradeInProgress")[0] == "True"
-        service.wait(lambda: service.active() not in ("", first), 240)
+        service.wait(lambda: service.active() not in ("", first), 600)
         service.wait_until_ready()
         assert service.status()["numServeEndpoints"] == 1
         assert service.head()["metadata"]["name"] != old_head

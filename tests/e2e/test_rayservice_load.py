@@ -40,6 +40,16 @@ def build_growing() -> Tree:
         },
         serveConfigV2=config,
     )
+    return leave_work_to_workers(document)
+
+
+def build_static() -> Tree:
+    """Two replicas on the worker; the head's proxy and the worker's take requests for them."""
+    config = serve_config(3).replace("      - name: Fruit\n", "      - name: Fruit\n        num_replicas: 2\n")
+    return leave_work_to_workers(build_service(groups=[build_group(minReplicas=1)], serveConfigV2=config))
+
+
+def leave_work_to_workers(document: Tree) -> Tree:
     document["spec"]["rayClusterConfig"]["headGroupSpec"]["rayStartParams"] = {"num-cpus": "0"}
     return document
 
@@ -52,8 +62,7 @@ def count_workers(service: RealService) -> int:
 
 
 def test_a_service_of_a_fixed_size_answers_every_request(machine: LocalMachine) -> None:
-    config = serve_config(3).replace("      - name: Fruit\n", "      - name: Fruit\n        num_replicas: 2\n")
-    with serving(machine, build_service(groups=[build_group(minReplicas=1)], serveConfigV2=config)) as service:
+    with serving(machine, build_static()) as service:
         service.wait_until_ready()
         service.wait(lambda: service.status().get("numServeEndpoints") == 2)
         cluster = service.active()
@@ -72,10 +81,10 @@ def test_a_service_grows_with_its_requests_and_shrinks_again(machine: LocalMachi
             steady.wait_for_answers(20)
             assert count_workers(service) == 1
             with asking(machine, URL, "burst", rate=MANY) as burst:
-                service.wait(lambda: count_workers(service) > 1, 240)
-                service.wait(lambda: service.status().get("numServeEndpoints", 0) > 2, 240)
+                service.wait(lambda: count_workers(service) > 1, 600)
+                service.wait(lambda: service.status().get("numServeEndpoints", 0) > 2, 600)
                 answers = burst.finish()
-            service.wait(lambda: count_workers(service) == 1, 240)
+            service.wait(lambda: count_workers(service) == 1, 600)
             steady.wait_for_answers(len(steady.read()) + 20)
             answers += steady.finish()
         assert not tell_failures(answers)
