@@ -12,10 +12,11 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+
+from tools.kubernetes.generated import DEFINITIONS, BuildError, complete_source, run_go
 
 KUBERNETES = "1.34.4"
 ETCD = "3.6.4"  # what Kubernetes 1.34 ships with
@@ -33,10 +34,6 @@ PACKAGES = {
 }
 OF_KUBERNETES = ("kube-apiserver", "kube-controller-manager", "kube-scheduler")
 STAGES = ("pod/fast", "node/fast", "node/heartbeat-with-lease")  # what kwok's simulated nodes do
-
-
-class BuildError(Exception):
-    """A part cannot be found or made; the text says what to do."""
 
 
 def cache_directory(version: str = KUBERNETES) -> Path:
@@ -72,7 +69,7 @@ def provide(part: str, version: str = KUBERNETES) -> Path:
 
 def _build_etcd() -> Path:
     modules = _modules_directory("etcd")
-    _run(["go", "mod", "edit", f"-require=go.etcd.io/etcd/server/v3@v{ETCD}"], modules)
+    run_go(["go", "mod", "edit", f"-require=go.etcd.io/etcd/server/v3@v{ETCD}"], modules)
     return _go_build("etcd", modules, "")
 
 
@@ -80,10 +77,12 @@ def _build_kubernetes(part: str, version: str) -> Path:
     """The module's staging parts are published as modules of their own, under the matching v0 version."""
     modules = _modules_directory("kubernetes", version)
     module = f"k8s.io/kubernetes@v{version}"
-    described = _run(["go", "mod", "download", "-json", module], modules)
+    described = run_go(["go", "mod", "download", "-json", module], modules)
     replaced = re.findall(r"(k8s\.io/[a-z0-9-]+) => \./staging", Path(json.loads(described)["GoMod"]).read_text())
     edits = [f"-replace={name}={name}@v0.{version.removeprefix('1.')}" for name in sorted(set(replaced))]
-    _run(["go", "mod", "edit", f"-require={module}", *edits, *_newer_modules(version)], modules)
+    run_go(["go", "mod", "edit", f"-require={module}", *edits, *_newer_modules(version)], modules)
+    if not (Path(json.loads(described)["Dir"]) / DEFINITIONS).exists():
+        complete_source(modules, Path(json.loads(described)["Dir"]), cache_directory(version) / "source")
     stamp = "k8s.io/component-base/version"
     major, minor, _ = version.split(".")
     flags = f"-X {stamp}.gitVersion=v{version} -X {stamp}.gitMajor={major} -X {stamp}.gitMinor={minor}"
@@ -97,9 +96,9 @@ def _newer_modules(version: str) -> list[str]:
 
 def _build_kwok() -> Path:
     modules = _modules_directory("kwok")
-    _run(["go", "mod", "edit", f"-require=sigs.k8s.io/kwok@v{KWOK}"], modules)
+    run_go(["go", "mod", "edit", f"-require=sigs.k8s.io/kwok@v{KWOK}"], modules)
     built = _go_build("kwok", modules, "")
-    source = Path(_run(["go", "list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/kwok"], modules).strip())
+    source = Path(run_go(["go", "list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/kwok"], modules).strip())
     files = [path for stage in STAGES for path in sorted((source / "kustomize" / "stage" / stage).glob("*.yaml"))]
     stages = [path.read_text() for path in files if path.stem != "kustomization"]
     (cache_directory() / "stages.yaml").write_text("---\n".join(stages))
@@ -111,26 +110,16 @@ def _modules_directory(name: str, version: str = KUBERNETES) -> Path:
     directory = cache_directory(version) / "modules" / name
     directory.mkdir(parents=True, exist_ok=True)
     if not (directory / "go.mod").exists():
-        _run(["go", "mod", "init", f"heliostat/{name}"], directory)
+        run_go(["go", "mod", "init", f"heliostat/{name}"], directory)
     return directory
 
 
 def _go_build(part: str, modules: Path, flags: str, version: str = KUBERNETES) -> Path:
     target = cache_directory(version) / part
     unfinished = target.with_suffix(".unfinished")
-    _run(["go", "build", "-ldflags", f"-s -w {flags}", "-o", str(unfinished), PACKAGES[part]], modules)
+    run_go(["go", "build", "-ldflags", f"-s -w {flags}", "-o", str(unfinished), PACKAGES[part]], modules)
     unfinished.rename(target)
     return target
-
-
-def _run(command: Sequence[str], directory: Path) -> str:
-    if shutil.which(command[0]) is None:
-        raise BuildError(f"{command[0]} is not here: install it, or set KUBEBUILDER_ASSETS to a directory of binaries")
-    environment = {**os.environ, "CGO_ENABLED": "0", "GOFLAGS": f"-mod=mod {os.environ.get('GOFLAGS', '')}".strip()}
-    done = subprocess.run(command, cwd=directory, env=environment, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise BuildError(f"{' '.join(command)} failed:\n{done.stderr.strip()[-2000:]}")
-    return done.stdout
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -25,7 +25,8 @@ from tempfile import TemporaryDirectory
 
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from msgspec import Struct
-from tools.kubernetes.build import KUBERNETES, BuildError, cache_directory, provide
+from tools.kubernetes.build import KUBERNETES, cache_directory, provide
+from tools.kubernetes.generated import BuildError
 
 from heliostat.embedded.access.certificates import Credential, build_authority, build_server_certificate
 from heliostat.embedded.access.private_keys import new_private_key, read_private_key

@@ -16,7 +16,8 @@ from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
-from tools.kubernetes.build import KUBERNETES, OLDEST, BuildError, provide
+from tools.kubernetes.build import KUBERNETES, OLDEST, provide
+from tools.kubernetes.generated import BuildError
 from tools.kubernetes.run import ControlPlane as RealControlPlane
 from tools.kubernetes.run import StartError
 
