@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+import uvloop
 from msgspec.structs import replace
 
 from heliostat.embedded.access.certificates import build_client_certificate
@@ -557,3 +558,18 @@ def test_streams_do_not_wait_for_each_other_however_many_there_are() -> None:
             assert connector.limit == 0  # none, to the library
 
     run(test())
+
+
+def test_what_nobody_asked_for_ends_the_connection_without_a_word_of_the_loop() -> None:
+    async def test() -> None:
+        problems: list[dict[str, Any]] = []
+        asyncio.get_running_loop().set_exception_handler(lambda _loop, context: problems.append(context))
+        async with raw_server(answer_ok) as server, transport_to(connection_to(server.port)) as transport:
+            assert (await transport.send(call(), LONG)).status == 200
+            await server.asked[0].say(OK)
+            await until(lambda: not transport._kept._idle)
+            assert (await transport.send(call(), LONG)).status == 200
+            assert server.connections == 2
+        assert problems == []
+
+    uvloop.run(test())

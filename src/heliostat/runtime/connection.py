@@ -46,6 +46,10 @@ class Proof(Struct, frozen=True):
 
 
 class Credentials(Protocol):
+    def at_once(self) -> Proof | None:
+        """What to show now, if nothing has to be waited for. Raises AccessError."""
+        ...
+
     async def fetch(self) -> Proof:
         """What to show now. Raises AccessError."""
         ...

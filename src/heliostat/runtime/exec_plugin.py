@@ -65,9 +65,14 @@ class ExecCredentials:
         self._renew_at: float | None = None  # None: never
         self._running: asyncio.Task[Proof] | None = None
 
+    def at_once(self) -> Proof | None:
+        is_good = self._renew_at is None or self._now() < self._renew_at
+        return self._proof if is_good else None
+
     async def fetch(self) -> Proof:
-        if self._proof is not None and (self._renew_at is None or self._now() < self._renew_at):
-            return self._proof
+        known = self.at_once()
+        if known is not None:
+            return known
         if self._running is None:
             self._running = asyncio.create_task(self._renew())
             self._running.add_done_callback(self._ran)

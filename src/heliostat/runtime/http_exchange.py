@@ -59,14 +59,14 @@ class HttpExchange(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         answer, reader = self._answer, self._reader
-        if answer is None or reader is None or answer.done():
-            self.end()  # nobody asked
+        if answer is None or reader is None or answer.done():  # nobody asked, or not any more
+            self.is_idle = False
+            asyncio.get_running_loop().call_soon(self.end)  # uvloop's TLS does not bear an end in the middle of a read
             return
         try:
             reply = reader.feed(data)
         except OddAnswerError as error:
-            answer.set_exception(error)
-            self.end()
+            answer.set_exception(error)  # who asked ends the connection
             return
         if reply is not None:
             self.is_idle = reader.leaves_open

@@ -77,9 +77,9 @@ class HttpsTransport:
         progress = Progress()
         is_plain = self._proxy is None and len(call.body) <= SENT_AT_ONCE
         try:
+            if is_plain:
+                return await self._exchange(call, progress, asyncio.get_running_loop().time() + seconds)
             async with asyncio.timeout(seconds):
-                if is_plain:
-                    return await self._exchange(call, progress)
                 response = await self._begin(self._requests, call, progress)
                 async with response:
                     return await read_reply(response, call.most_bytes)
@@ -138,25 +138,45 @@ class HttpsTransport:
         for _ in range(_TURNS_TO_CLOSE):
             await asyncio.sleep(0)
 
-    async def _exchange(self, call: Call, progress: Progress) -> Reply:
-        """Without the library, which spends more on a small request than all the rest of it takes."""
-        proof = await self._connection.credentials.fetch()
+    async def _exchange(self, call: Call, progress: Progress, deadline: float) -> Reply:
+        """Without the library, which spends more on a small request than all the rest of it takes.
+
+        A timeout costs as much as the request's own bytes, so there is one only around what may have to wait.
+        """
+        proof = self._connection.credentials.at_once()
+        if proof is None:
+            async with asyncio.timeout_at(deadline):
+                proof = await self._connection.credentials.fetch()
         aim = find_aim(self._connection.server, call.path, call.query)
         tls = self._build_tls(proof.certificate)
         place = Place(aim.host, aim.port, tls, self._connection.tls_server_name)
         request = write_request(call, aim, self._list_headers(call, proof))
-        async with self._room:
-            exchange = self._kept.take(place) or await self._connect(call, place)
+        await self._enter(deadline)
+        try:
+            exchange = self._kept.take(place) or await self._connect(call, place, deadline)
             progress.is_connected = True
-            reply = await exchange.ask(request, most_bytes=call.most_bytes, has_body=call.method != "HEAD")
+            has_body = call.method != "HEAD"
+            reply = await exchange.ask(request, most_bytes=call.most_bytes, has_body=has_body, deadline=deadline)
             self._kept.keep(place, exchange)
+        finally:
+            self._room.release()
         if reply.status == 401:
             self._connection.credentials.refused(proof)
         return reply
 
-    async def _connect(self, call: Call, place: Place) -> HttpExchange:
+    async def _enter(self, deadline: float) -> None:
+        if not self._room.locked():
+            await self._room.acquire()
+            return
+        async with asyncio.timeout_at(deadline):
+            await self._room.acquire()
+
+    async def _connect(self, call: Call, place: Place, deadline: float) -> HttpExchange:
         try:
-            return await self._kept.connect(place)
+            async with asyncio.timeout_at(deadline):
+                return await self._kept.connect(place)
+        except TimeoutError:
+            raise
         except OSError as error:
             where = f"{place.host}:{place.port}"
             raise UnavailableError(f"{call}: cannot connect to {where}: {words_of_system(error)}") from error

@@ -201,6 +201,8 @@ def _set_state(status: JsonObject, state: str | None, time: str) -> None:
 
 
 def is_consistent(old: JsonObject, new: JsonObject) -> bool:
+    if old == new:
+        return True
     for key in COMPARED:
         then, now = old.get(key), new.get(key)
         if then != now and _essence(then) != _essence(now):

@@ -7,7 +7,6 @@ The page docs/reference/rayjob-phases.md is made from this table.
 Differs from KubeRay: rayjob-truth, rayjob-head-lost, rayjob-mended, rayjob-waiting.
 """
 
-from collections.abc import Iterator
 from enum import Enum, StrEnum
 
 from msgspec import Struct
@@ -169,8 +168,7 @@ NOT_RETRIED = frozenset({Reason.DEADLINE_EXCEEDED, Reason.STATUS_CHECK_TIMEOUT_E
 
 def find_row(phase: Phase, situation: PhaseInputs) -> Row | None:
     """The row that counts now; None: the phase stays."""
-    return next((row for row in rows_of(phase) if all(situation.holds(test) for test in row.when)), None)
-
-
-def rows_of(phase: Phase) -> Iterator[Row]:
-    return (row for row in TABLE if row.at is phase)
+    for row in TABLE:
+        if row.at is phase and all(map(situation.holds, row.when)):
+            return row
+    return None
