@@ -14,6 +14,7 @@ from msgspec import Struct
 from conformance.operator.administrator import EVENT
 from conformance.operator.flows import load_flow
 from conformance.operator.job_flows import LivedJob, judge_job_life, judge_job_status
+from conformance.operator.judging import judge_events, mask_namespace
 from conformance.operator.playing import Tree
 from conformance.operator.worlds import Operated
 from conformance.operator.write_log import Write
@@ -95,10 +96,10 @@ def judge_cron_life(name: str, flow: Tree, lived: LivedCron) -> list[str]:
 
 
 def _judge_own(flow: Tree, lived: LivedCron) -> list[str]:
-    recorded = {event["reason"] for event in _own_events(flow)}
-    told = {event["reason"] for event in lived.events if event["regarding"]["kind"] == RAY_CRON_JOB.kind}
+    own = [event for event in lived.events if event["regarding"]["kind"] == RAY_CRON_JOB.kind]
+    namespace = lived.crons[0]["metadata"]["namespace"]
+    found = judge_events(_own_events(flow), mask_namespace(own, namespace))
     (status,) = [entry["status"] for entry in flow["final_status"] if entry["resource"] == RAY_CRON_JOB.plural]
-    found = [] if recorded == told else [f"reasons: recorded {sorted(recorded)}, told {sorted(told)}"]
     (cron,) = lived.crons
     return found if set(cron["status"]) == set(status) else [*found, f"status: recorded {status}, got {cron['status']}"]
 
