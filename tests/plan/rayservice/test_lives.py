@@ -3,7 +3,7 @@
 import pytest
 from msgspec import structs
 
-from heliostat.kube.plan import Patch
+from heliostat.kube.plan import Delete, Patch
 from heliostat.plan.rayservice.unused import UNUSED_SINCE
 from plan.rayservice.service_worlds import NAME, ServiceWorld, act, begin, deploy, run, settle
 from plan.worlds import NAMESPACE, Tree, pod_template
@@ -192,6 +192,16 @@ def test_suspended_means_that_nothing_is_left_and_resume_makes_it_anew() -> None
     resumed = run(suspended.edit(suspend=False))
     assert resumed.condition("Ready") == ("True", "NonZeroServeEndpoints")
     assert resumed.active != world.active
+
+
+@pytest.mark.parametrize("delay", [0, 60])
+def test_a_suspended_service_deletes_each_cluster_once_whatever_the_delay(delay: int) -> None:
+    world = act(start_upgrade(rayClusterDeletionDelaySeconds=delay).edit(suspend=True))
+    assert world.condition("Suspending") == ("True", "SuspendRequested")
+    actions = [action for action in world.plan().actions() if isinstance(action, Patch | Delete)]
+    written = [action for action in actions if action.ref.kind == "RayCluster"]
+    assert [type(action) for action in written] == [Delete, Delete]
+    assert {action.ref.name for action in written} == world.names("RayCluster")
 
 
 def test_a_service_that_does_not_get_ready_in_time_is_given_up_and_revived_by_suspend_and_resume() -> None:
