@@ -3,7 +3,7 @@
 import pytest
 from msgspec import structs
 
-from heliostat.kube.plan import Patch
+from heliostat.kube.plan import Delete, Patch
 from heliostat.plan.rayservice.unused import UNUSED_SINCE
 from plan.rayservice.service_worlds import NAME, ServiceWorld, act, begin, deploy, run, settle
 from plan.worlds import NAMESPACE, Tree, pod_template
@@ -140,10 +140,26 @@ def test_the_former_cluster_goes_after_the_delay_also_when_the_operator_was_rest
     (former,) = world.names("RayCluster") - {world.active}
     noted = [tree for tree in world.of_kind("RayCluster") if UNUSED_SINCE in tree["metadata"]["annotations"]]
     assert [tree["metadata"]["name"] for tree in noted] == [former]
-    early = world.restart().after(29)
+    early = world.restart().after(31)
     assert former in act(early).names("RayCluster")
     assert early.plan().wake_after == pytest.approx(1.0, abs=1.0)
     assert former not in act(early.after(2)).names("RayCluster")
+
+
+@pytest.mark.parametrize("delay", [0, 10, 60])
+@pytest.mark.parametrize("fraction", [0.0, 0.4, 0.99])
+def test_who_sees_requests_move_and_counts_the_delay_still_finds_the_former_cluster(
+    delay: int, fraction: float
+) -> None:
+    """KubeRay's own test looks once a second, then asks for it throughout the delay, and 5 s later for its end."""
+    world = deploy(settle(act(start_upgrade(rayClusterDeletionDelaySeconds=delay)))).after(fraction)
+    former = world.active
+    while world.active == former:
+        world = deploy(settle(act(world)))
+    noted = act(world)
+    for seconds in range(delay + 2):
+        assert former in act(noted.after(seconds)).names("RayCluster")
+    assert former not in act(noted.after(delay + 4)).names("RayCluster")
 
 
 def test_a_cluster_that_requests_go_to_is_never_unused() -> None:
@@ -153,8 +169,8 @@ def test_a_cluster_that_requests_go_to_is_never_unused() -> None:
     stray = {**stray, "metadata": {**stray["metadata"], "name": former, "uid": "uid-stray"}}
     selector = {"spec": {"selector": {"ray.io/cluster": former}}}
     routed = world.with_world(world.world.hold(stray)).change("Service", f"{NAME}-serve-svc", selector)
-    assert former in act(routed).names("RayCluster")
-    assert former not in run(routed).names("RayCluster")
+    assert act(routed).of_kind("RayCluster") == routed.of_kind("RayCluster")
+    assert former not in act(run(routed).after(3)).names("RayCluster")
 
 
 def test_a_head_service_of_somebody_else_does_not_keep_requests_from_moving() -> None:
@@ -194,6 +210,16 @@ def test_suspended_means_that_nothing_is_left_and_resume_makes_it_anew() -> None
     assert resumed.active != world.active
 
 
+@pytest.mark.parametrize("delay", [0, 60])
+def test_a_suspended_service_deletes_each_cluster_once_whatever_the_delay(delay: int) -> None:
+    world = act(start_upgrade(rayClusterDeletionDelaySeconds=delay).edit(suspend=True))
+    assert world.condition("Suspending") == ("True", "SuspendRequested")
+    actions = [action for action in world.plan().actions() if isinstance(action, Patch | Delete)]
+    written = [action for action in actions if action.ref.kind == "RayCluster"]
+    assert [type(action) for action in written] == [Delete, Delete]
+    assert {action.ref.name for action in written} == world.names("RayCluster")
+
+
 def test_a_service_that_does_not_get_ready_in_time_is_given_up_and_revived_by_suspend_and_resume() -> None:
     annotated = {"annotations": {"ray.io/initializing-timeout": "30"}}
     world = begin(metadata=annotated, rayClusterDeletionDelaySeconds=5)
@@ -204,7 +230,7 @@ def test_a_service_that_does_not_get_ready_in_time_is_given_up_and_revived_by_su
     assert given_up.condition("Ready") == ("False", "InitializingTimeout")
     assert "RayServiceInitializingTimeout" in given_up.told
     assert (given_up.active, given_up.pending) == ("", "")
-    gone = act(act(given_up).after(6))
+    gone = act(act(given_up).after(8))
     assert gone.names("RayCluster") == set()
     assert run(run(gone.edit(suspend=True)).edit(suspend=False)).condition("Ready")[0] == "True"
 

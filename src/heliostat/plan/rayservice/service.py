@@ -55,7 +55,8 @@ def plan_service(situation: Situation[ObservedService, None, Remembered]) -> Pla
     draft.add("finalizer", finalizer)
     if finalizer.actions:
         return draft.finish()  # it moves the version that a status write would have to name
-    draft.add("unused", plan_unused(look))
+    if not statuses.is_true(observed.status, statuses.SUSPENDING):  # then all of them go, and none waits for a delay
+        draft.add("unused", plan_unused(look))
     if situation.refusal is not None:
         return _plan_refused(draft, observed, situation.refusal, look.now)
     return _plan_accepted(draft, look)

@@ -4,6 +4,8 @@ Since when a cluster is unused is written on the cluster itself, so a restart of
 prolongs the delay. Differs from KubeRay: rayservice-unused-since.
 """
 
+import math
+
 from heliostat.api.kinds import RAY_CLUSTER_NAME
 from heliostat.api.markers import JsonObject
 from heliostat.kube.facts import Unknown
@@ -18,6 +20,10 @@ from heliostat.plan.rayservice.reports import report_cluster_delete
 
 UNUSED_SINCE = "heliostat.dev/unused-since"
 DEFAULT_DELAY = 60
+# KubeRay notes that a cluster is unused one pass after requests have left it, and deletes it in a later one. Who sees
+# them leave and counts the delay from there, as its own tests do, still finds it; and with a delay of 0 those who route
+# requests have time to follow.
+PASS_SECONDS = 2
 
 
 def plan_unused(look: Look) -> Part:
@@ -53,12 +59,12 @@ def _plan_one(observed: ObservedService, cluster: JsonObject, now: float, *, is_
     wanted = observed.service.spec.ray_cluster_deletion_delay_seconds
     delay = DEFAULT_DELAY if wanted is None else wanted
     since = moment_of((metadata.get("annotations") or {}).get(UNUSED_SINCE))
-    if delay == 0 or (since is not None and now >= since + delay):
+    if since is not None and now >= since + delay + PASS_SECONDS:
         return _delete(cluster, Because.UNUSED_LONG_ENOUGH)
     if since is not None:
         wait = wait_beside(Hold.UNUSED, f"{ref} is unused", f"{delay} s have passed since")
-        return Part(waits=wait.waits, wake_after=since + delay - now)
-    changes = {"metadata": {"annotations": {UNUSED_SINCE: format_timestamp(now)}}}
+        return Part(waits=wait.waits, wake_after=since + delay + PASS_SECONDS - now)
+    changes = {"metadata": {"annotations": {UNUSED_SINCE: format_timestamp(math.ceil(now))}}}
     return Part(actions=(Patch(ref, metadata["uid"], metadata["resourceVersion"], changes, Because.UNUSED),))
 
 
