@@ -30,7 +30,7 @@ D = TypeVar("D")
 R = TypeVar("R")
 
 
-UNKNOWN_POLL = 5.0  # seconds until a view that is not complete is looked at again
+UNKNOWN_POLL = 5.0  # seconds until an object is requeued whose caches are not complete
 
 
 class Surroundings(Struct, frozen=True, kw_only=True):

@@ -134,5 +134,5 @@ def _is_beside(action: Action) -> bool:
 
 
 def is_worth_telling(error: Exception) -> bool:
-    """Not what is over with the next look: a view that was old, a server that was busy, a lease that moved on."""
+    """Not what is over with the next reconcile: a stale cache, a server that was busy, a lease that moved on."""
     return not isinstance(error, ConflictError | ThrottledError | FencedError)
