@@ -84,6 +84,12 @@ DONE, BROKEN, BUSY = Submitter.SUCCEEDED, Submitter.FAILED, Submitter.AT_WORK
         (Phase.RUNNING, {**SILENT, "submitter": DONE, "is_patience_over": True}, None),
         (
             Phase.RUNNING,
+            {**SILENT, "submitter": DONE, "is_unheard_too_long": True},
+            (Phase.FAILED, Reason.GRACE_PERIOD_EXCEEDED),
+        ),
+        (Phase.RUNNING, {**SILENT, "submitter": DONE, "is_unheard_too_long": True, "was_seen": True}, None),
+        (
+            Phase.RUNNING,
             {**SILENT, "submitter": BROKEN, "is_silence_too_long": True, "was_seen": True},
             (Phase.FAILED, Reason.STATUS_CHECK_TIMEOUT_EXCEEDED),
         ),

@@ -118,6 +118,7 @@ def read_inputs(look: Look) -> PhaseInputs:
         is_grace_passed=is_over(timers.grace, now),
         is_silence_too_long=is_over(timers.silence, now) and is_stuck,
         is_patience_over=is_over(timers.patience, now),
+        is_unheard_too_long=is_over(timers.unheard, now),
         is_cluster_gone=look.sight.condition is Condition.ABSENT,
         is_ray_over=bool(find_ended_ray(observed)),
         is_all_gone=is_torn_down(observed),

@@ -39,6 +39,7 @@ class PhaseInputs(Struct, frozen=True, kw_only=True):
     is_grace_passed: bool = False
     is_silence_too_long: bool = False
     is_patience_over: bool = False  # since the submitter's end
+    is_unheard_too_long: bool = False  # since then, and since Ray has not answered
     is_cluster_gone: bool = False
     is_ray_over: bool = False  # the Ray that told of the job has ended, and its head Pod is still there
     is_all_gone: bool = False
@@ -78,6 +79,7 @@ class If(Enum):
     RAY_GOES_ON = "Ray has not told of an end"
     RAY_TELLS_OF_NO_END = "Ray, asked after the submitter's end, tells of a job that goes on"
     NEVER_TOLD = "Ray has never told of the job"
+    UNHEARD_TOO_LONG = "Ray was asked since and has not answered for 30 s"
     SUBMITTER_DONE = "no submitter is at work"
     SUBMITTER_FAILED = "the submitter has failed"
     SUBMITTER_SUCCEEDED = "the submitter has succeeded"
@@ -108,6 +110,7 @@ _ANSWERS: dict[If, Callable[[PhaseInputs], bool]] = {
     If.RAY_GOES_ON: lambda s: not s.is_over,
     If.RAY_TELLS_OF_NO_END: lambda s: s.voice is Voice.TELLS and s.is_newer_than_submitter and not s.is_over,
     If.NEVER_TOLD: lambda s: not s.was_seen,
+    If.UNHEARD_TOO_LONG: lambda s: s.voice is Voice.SILENT and s.is_unheard_too_long,
     If.SUBMITTER_DONE: lambda s: s.submitter not in (Submitter.AT_WORK, Submitter.UNKNOWN),
     If.SUBMITTER_FAILED: lambda s: s.submitter is Submitter.FAILED,
     If.SUBMITTER_SUCCEEDED: lambda s: s.submitter is Submitter.SUCCEEDED,

@@ -124,6 +124,10 @@ TABLE: tuple[Row, ...] = (
         Reason.GRACE_PERIOD_EXCEEDED, (Do.DECLARE_FAILED,),
     ),
     Row(
+        Phase.RUNNING, (If.SUBMITTER_SUCCEEDED, If.UNHEARD_TOO_LONG, If.NEVER_TOLD), Phase.FAILED,
+        Reason.GRACE_PERIOD_EXCEEDED, (Do.DECLARE_FAILED,),
+    ),
+    Row(
         Phase.RUNNING, (If.SILENCE_TOO_LONG, If.NEVER_TOLD, If.SUBMITTER_FAILED), Phase.FAILED,
         Reason.SUBMISSION_FAILED,
     ),

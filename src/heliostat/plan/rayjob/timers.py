@@ -18,12 +18,13 @@ class Timers(Struct, frozen=True):
     pre_running: float | None = None  # preRunningDeadlineSeconds
     grace: float | None = None  # after the job's end, for the submitter to end, too
     silence: float | None = None  # of Ray's dashboard
+    unheard: float | None = None  # as patience, from the first question on that Ray did not answer
     patience: float | None = None  # after the submitter's end, for Ray to tell of the job's
     refusal: float | None = None  # how long a refused RayJob keeps what it has
 
     def upcoming(self, now: float) -> float | None:
         """Seconds until the next one."""
-        moments = (self.deadline, self.pre_running, self.grace, self.silence, self.patience, self.refusal)
+        moments = (self.deadline, self.pre_running, self.grace, self.silence, self.patience, self.unheard, self.refusal)
         left = [moment - now for moment in moments if moment is not None and moment > now]
         return min(left, default=None)
 
@@ -38,6 +39,9 @@ def read_timers(observed: ObservedJob, settings: Settings, submitter_ended: floa
         grace=_after(_ended(observed), settings.rayjob_transition_grace_seconds),
         silence=_after(silent, settings.rayjob_status_check_timeout_seconds),
         patience=None if submitter_ended is None else submitter_ended + SUBMITTER_PATIENCE,
+        unheard=None
+        if submitter_ended is None or silent is None
+        else max(submitter_ended, silent) + SUBMITTER_PATIENCE,
         refusal=_after(moment_of(status.get("endTime")), settings.rayjob_transition_grace_seconds),
     )
 
