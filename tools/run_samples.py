@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import NoReturn
@@ -23,7 +23,7 @@ sys.path.insert(0, str(ROOT))
 
 from tools.samples.page import Row, build_page, read_rows  # noqa: E402
 from tools.samples.trying import try_sample  # noqa: E402
-from tools.samples.verdicts import Tree, Verdict, find_downloads, judge_documents  # noqa: E402
+from tools.samples.verdicts import Tree, Verdict, find_downloads, judge_documents, renew  # noqa: E402
 
 from heliostat.api.kinds import KINDS  # noqa: E402
 from heliostat.api.settings import GATES, Settings, default_gates  # noqa: E402
@@ -112,6 +112,7 @@ async def _run_all(options: argparse.Namespace, files: Sequence[Path], kubeconfi
     """The page is written with every row: a run takes half an hour, and may be stopped."""
     reconciled, is_online = find_reconciled(), _has_way_out()
     rows = read_rows(options.output.read_text()) if options.only and options.output.exists() else {}
+    rows = {name: _renew(options.samples / name, row, reconciled) for name, row in rows.items()}
     async with open_session(kubeconfig, patience=60.0) as session:
         for path in files:
             name, begun = str(path.relative_to(options.samples)), time.monotonic()
@@ -122,6 +123,11 @@ async def _run_all(options: argparse.Namespace, files: Sequence[Path], kubeconfi
             rows[name] = Row(name, kinds, verdict)
             options.output.write_text(build_page(rows.values(), is_online=is_online))
             print(f"{time.monotonic() - begun:6.1f} s  {name}: {verdict.here} {verdict.why}", flush=True)
+
+
+def _renew(path: Path, row: Row, reconciled: Collection[str]) -> Row:
+    trees = [document.tree for document in read_documents(path.read_bytes(), row.file)] if path.exists() else []
+    return Row(row.file, row.kinds, renew(row.verdict, trees, reconciled))
 
 
 async def _try(session: Session, name: str, trees: Sequence[Tree], seconds: float) -> Verdict:

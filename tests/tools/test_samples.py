@@ -11,12 +11,14 @@ from tools.samples.verdicts import (
     CANNOT,
     NOT_YET,
     RUNS,
+    UNTRIED,
     Tree,
     Verdict,
     find_reservations,
     judge_documents,
     judge_late,
     judge_objects,
+    renew,
     tell_states,
 )
 
@@ -55,6 +57,14 @@ def test_a_kind_that_the_operator_does_not_reconcile_comes_later_and_says_what_e
     why = "the operator does not reconcile RayJob yet; it fetches from github.com and packages by pip"
     assert verdict == Verdict(NOT_YET, why)
     assert judge_documents(trees, {"RayCluster", "RayJob"}) is None
+
+
+def test_an_earlier_run_did_not_know_what_the_operator_has_learnt_since() -> None:
+    trees = [document("RayJob", runtimeEnvYAML='pip: ["requests"]')]
+    before = Verdict(NOT_YET, "the operator does not reconcile RayJob yet")
+    assert renew(before, trees, ()) == before
+    assert renew(before, trees, {"RayJob"}) == Verdict(UNTRIED, "it fetches packages by pip")
+    assert renew(Verdict(RUNS), trees, {"RayJob"}) == Verdict(RUNS)
 
 
 def test_services_of_the_cluster_are_not_elsewhere() -> None:

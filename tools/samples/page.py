@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from msgspec import Struct
-from tools.samples.verdicts import ACCEPTED, CANNOT, NOT_YET, RUNS, Verdict
+from tools.samples.verdicts import ACCEPTED, CANNOT, NOT_YET, RUNS, UNTRIED, Verdict
 
 _HEADER = """<!-- made by tools/run_samples.py: make samples SAMPLES=…/ray-operator/config/samples -->
 # KubeRay's samples on one machine
@@ -14,7 +14,8 @@ What becomes of each of KubeRay's own sample files on `heliostat up`, with the i
 [the local node](../how-to/run-on-this-machine.md#images) provides. The files are taken as they are, one after the
 other, on one control plane, all gates on. *runs*: RayClusters, RayServices, Deployments and StatefulSets are ready, and
 so is every Pod; RayJobs, also those of RayCronJobs, are complete. *accepted*: the objects are kept, and nothing here
-acts on them. *not yet*: the operator does not know the kind. *cannot*: for the reason given.{}
+acts on them. *not yet*: the operator does not know the kind; *not tried*: since it does. *cannot*: for the reason
+given.{}
 """
 _OFFLINE = """
 
@@ -33,7 +34,7 @@ class Row(Struct, frozen=True):
 def build_page(rows: Iterable[Row], *, is_online: bool = True) -> str:
     ordered = sorted(rows, key=lambda row: row.file)
     counts = Counter(row.verdict.here for row in ordered)
-    told = ", ".join(f"{counts[here]} {here}" for here in (RUNS, ACCEPTED, NOT_YET, CANNOT) if counts[here])
+    told = ", ".join(f"{counts[here]} {here}" for here in (RUNS, ACCEPTED, NOT_YET, UNTRIED, CANNOT) if counts[here])
     lines = [_build_row(row) for row in ordered]
     return (
         "\n".join(
@@ -47,6 +48,10 @@ def _build_row(row: Row) -> str:
     why = " ".join(row.verdict.why.split()).replace("|", "\\|")
     shown = why if len(why) <= _LONGEST else f"{why[: _LONGEST - 1]}…"
     return f"| `{row.file}` | {row.kinds} | {row.verdict.here} | {shown} |"
+
+
+def was_online(page: str) -> bool:
+    return _OFFLINE not in page
 
 
 def read_rows(page: str) -> dict[str, Row]:

@@ -17,6 +17,7 @@ Tree = dict[str, Any]
 RUNS: Final = "runs"
 ACCEPTED: Final = "accepted"  # objects that nobody acts on
 NOT_YET: Final = "not yet"
+UNTRIED: Final = "not tried"  # since the operator has learnt its kind
 CANNOT: Final = "cannot"
 
 RAY_GROUP = "ray.io/"
@@ -44,6 +45,13 @@ def judge_documents(trees: Sequence[Tree], reconciled: Collection[str]) -> Verdi
         if kind not in reconciled:
             return Verdict(NOT_YET, "; ".join((f"the operator does not reconcile {kind} yet", *find_needs(trees))))
     return None
+
+
+def renew(verdict: Verdict, trees: Sequence[Tree], reconciled: Collection[str]) -> Verdict:
+    """What an earlier run said of a kind that the operator did not know then is not so any more."""
+    if verdict.here != NOT_YET or judge_documents(trees, reconciled) is not None:
+        return verdict
+    return Verdict(UNTRIED, "; ".join(find_needs(trees)))
 
 
 def find_needs(trees: Sequence[Tree]) -> list[str]:
