@@ -300,6 +300,14 @@ def test_a_spec_that_stays_spoilt_releases_its_cluster_in_the_end() -> None:
     assert run(world.edit(ttlSecondsAfterFinished=0)).phase == "Running"
 
 
+@pytest.mark.parametrize("seconds", [0, -5])
+def test_without_a_grace_period_a_spoilt_spec_releases_its_cluster_at_once(seconds: int) -> None:
+    world = in_running(submissionMode="HTTPMode").edit(ttlSecondsAfterFinished=5)
+    settings = structs.replace(world.settings, rayjob_transition_grace_seconds=seconds)
+    world = run(structs.replace(world, settings=settings))
+    assert (world.phase, world.of_kind("RayCluster")) == ("ValidationFailed", [])
+
+
 def test_a_job_that_is_over_stays_so_whatever_becomes_of_its_spec() -> None:
     world = finish(in_running(submissionMode="HTTPMode"), "SUCCEEDED")
     assert run(world.edit(ttlSecondsAfterFinished=5)).phase == "Complete"

@@ -129,7 +129,7 @@ def _release_in_time(
 ) -> tuple[JsonObject, float | None]:
     timers = look_at_attempt(observed, settings, Remembered(), now).timers
     if timers.refusal is None:
-        return new, float(settings.rayjob_transition_grace_seconds) or None
+        return new, max(0.0, float(settings.rayjob_transition_grace_seconds)) or None
     if not is_over(timers.refusal, now):
         return new, timers.refusal - now
     if not is_torn_down(observed):
