@@ -157,7 +157,7 @@ def a_deleted_job_stays() -> Any:
 
 
 def a_submitter_outlives_its_job() -> Any:
-    return replaced((deletion, "withdraw_submitter", lambda _observed: NOTHING))
+    return replaced((deletion, "withdraw_submitter", lambda *_arguments: NOTHING))
 
 
 def an_end_can_be_left() -> Any:
