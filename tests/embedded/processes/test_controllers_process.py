@@ -11,7 +11,6 @@ from embedded.processes.http_api import HttpApi
 from embedded.processes.proxies import silent_proxy
 from embedded.processes.running import (
     SHORT_LEASE,
-    SHORT_LEASE_SECONDS,
     ControllersProcess,
     Running,
     ServerProcess,
@@ -55,24 +54,19 @@ def seconds_to_a_replica_set(api: HttpApi, name: str, worker: ControllersProcess
 
 
 @pytest.mark.parametrize(
-    ("flags", "lease_seconds"),
-    [
-        (SHORT_LEASE, SHORT_LEASE_SECONDS),
-        pytest.param((), 15.0, marks=pytest.mark.soak),
-    ],
+    "flags",
+    [SHORT_LEASE, pytest.param((), marks=pytest.mark.soak)],
     ids=["short", "default"],
 )
-def test_another_leads_when_the_leader_is_killed(
-    server: ServerProcess, tmp_path: Path, flags: tuple[str, ...], lease_seconds: float
-) -> None:
+def test_another_leads_when_the_leader_is_killed(server: ServerProcess, tmp_path: Path, flags: tuple[str, ...]) -> None:
     with HttpApi(server.kubeconfig) as api, ControllersProcess(tmp_path, server.kubeconfig, *flags, name="a") as first:
         wait_until(first.leads, first.told)
         with ControllersProcess(tmp_path, server.kubeconfig, *flags, name="b") as second:
             second.wait_answer("/readyz", 200)
             assert not second.leads()
-            assert seconds_to_a_replica_set(api, "before", first) < lease_seconds
+            seconds_to_a_replica_set(api, "before", first)
             first.kill()
-            assert seconds_to_a_replica_set(api, "after", second) < lease_seconds + 5.0
+            seconds_to_a_replica_set(api, "after", second)
             assert second.leads()
             assert second.stop() == 0
 
