@@ -9,7 +9,7 @@ from heliostat import __version__
 from heliostat.cli.errors import INTERRUPTED, CommandError
 
 COMMANDS = {
-    "run": "bring a RayCluster up on this machine and run a program on it",
+    "run": "bring a RayCluster, RayJob or RayService up on this machine and follow it",
     "up": "start a Kubernetes with the operator on this machine, Pods as processes",
     "down": "stop it, and everything in its Pods",
     "status": "show whether it is up, and the state of its processes",

@@ -14,7 +14,6 @@ from typing import Self
 
 HELIOSTAT = str(Path(sys.executable).with_name("heliostat"))
 # Shorter, and a machine that is busy with other things takes the lead away from who has it.
-SHORT_LEASE_SECONDS = 6.0
 SHORT_LEASE = ("--lease-seconds=6", "--renew-seconds=4.5", "--retry-seconds=0.4", "--request-seconds=0.9")
 PATIENCE = 90.0  # seconds; a machine may be busy with other things
 _LOOK_SECONDS = 0.02
