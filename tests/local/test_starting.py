@@ -9,12 +9,14 @@ import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from cli.typed_commands import EXAMPLE, write
 from embedded.processes.running import wait_until
 from heliostat.local.ports import HOST
+from heliostat.local.starting import Started, give_up, start_in_background
 from heliostat.local.state import State, open_state
 
 SECONDS = 40.0  # of a busy machine; what is looked for takes one or two
@@ -109,6 +111,24 @@ def test_an_interrupt_while_it_starts_stops_what_was_started(machine: Machine) -
     assert process.returncode == 130
     assert "interrupted" in err
     assert "Traceback" not in err
+    assert processes_in(machine.state.path) == []
+
+
+def test_an_interrupt_before_the_new_process_is_noted_does_not_lose_it(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started, made = Started(open_state(machine.state.path)), subprocess.Popen
+
+    def interrupted_right_after(*arguments: Any, **options: Any) -> "subprocess.Popen[bytes]":
+        process = made(*arguments, **options)
+        signal.raise_signal(signal.SIGINT)
+        return process
+
+    monkeypatch.setattr(subprocess, "Popen", interrupted_right_after)
+    with pytest.raises(KeyboardInterrupt):
+        start_in_background(started, ())
+    monkeypatch.undo()
+    assert give_up(started) == "it was stopped, and nothing goes on"
     assert processes_in(machine.state.path) == []
 
 

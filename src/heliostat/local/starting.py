@@ -5,11 +5,13 @@ not get ready is stopped, so that nothing goes on behind the back of somebody wh
 """
 
 import re
+import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from heliostat.local.state import ChildStatus, State, SupervisorStatus
 from heliostat.local.stopping import StopError, stop_all
@@ -52,7 +54,7 @@ class Started:
 def start_in_background(started: Started, arguments: Sequence[str]) -> None:
     state = started.state
     command = [sys.executable, "-m", "heliostat.cli", "up", "--foreground", f"--state={state.path}", *arguments]
-    with (state.logs / "supervisor.log").open("ab") as log:
+    with (state.logs / "supervisor.log").open("ab") as log, _interrupts_wait():
         started.process = subprocess.Popen(  # noqa: S603  our own program
             command,
             stdin=subprocess.DEVNULL,
@@ -61,6 +63,19 @@ def start_in_background(started: Started, arguments: Sequence[str]) -> None:
             start_new_session=True,
             cwd=tempfile.gettempdir(),
         )
+
+
+@contextmanager
+def _interrupts_wait() -> Iterator[None]:
+    """Ctrl-C takes effect at the end: a process that exists and that nobody has noted yet could not be stopped."""
+    came: list[int] = []
+    before = signal.signal(signal.SIGINT, lambda number, _frame: came.append(number))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if came:
+        signal.raise_signal(signal.SIGINT)
 
 
 def wait_until_ready(started: Started, seconds: float, tell: Callable[[str], None]) -> None:
