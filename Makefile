@@ -8,6 +8,9 @@ READY  := $(VENV)/.heliostat-ready
 UV     := $(shell command -v uv 2>/dev/null || echo $(BIN)/uv)
 
 export UV_PYTHON_DOWNLOADS = never
+# Compiled once, here: in a Pod the environment is read-only, and each process of Ray would compile Ray anew (2 s each).
+export UV_COMPILE_BYTECODE = 1
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test tests packages quick check format conformance-real conformance-record sim replay e2e soak bench samples snapshots reference deploy-manifests schemas clean
