@@ -13,30 +13,25 @@ pytestmark = needs_local_machine
 CLUSTER = str(EXAMPLES / "raycluster.yaml")
 
 
-def test_a_program_runs_on_the_nodes_of_a_cluster_to_its_result(tmp_path: Path) -> None:
+def test_a_program_with_50_megabytes_runs_on_the_nodes_of_a_cluster_to_its_result(tmp_path: Path) -> None:
+    """Its working directory is noise, which does not get smaller when it is packed."""
+    program, noise = tmp_path / "program", os.urandom(50 * 1024 * 1024)
+    program.mkdir()
+    (program / "noise.bin").write_bytes(noise)
+    (program / "pi.py").write_bytes((EXAMPLES / "pi.py").read_bytes())
+    (program / "look.py").write_text(
+        "import hashlib, pathlib\nprint(hashlib.sha256(pathlib.Path('noise.bin').read_bytes()).hexdigest())\n"
+    )
+    command = ("sh", "-c", "python look.py && python pi.py")
     with local_machine(tmp_path / "state") as machine:
-        result = machine.heliostat("run", CLUSTER, "--ephemeral", f"--working-dir={EXAMPLES}", "--", "python", "pi.py")
+        result = machine.heliostat("run", CLUSTER, "--ephemeral", f"--working-dir={program}", "--", *command)
         assert result.returncode == 0, result.stderr + result.stdout
+        assert hashlib.sha256(noise).hexdigest() in result.stdout
         assert "pi is about 3.1" in result.stdout
         ran = re.findall(r"(\d) of 8 tasks ran in Pod hello-(?:head|workers-worker)-", result.stdout)
         assert sum(map(int, ran)) == 8, "on which of the two is for Ray to choose"
         assert "✓ RayCluster hello: ready, 2 of 2 Ray nodes ready" in result.stderr
         assert not machine.state.is_locked()
-
-
-def test_a_working_directory_of_50_megabytes_is_sent_along(tmp_path: Path) -> None:
-    """Noise, which does not get smaller when it is packed."""
-    program, size = tmp_path / "program", 50 * 1024 * 1024
-    program.mkdir()
-    noise = os.urandom(size)
-    (program / "noise.bin").write_bytes(noise)
-    (program / "look.py").write_text(
-        "import hashlib, pathlib\nprint(hashlib.sha256(pathlib.Path('noise.bin').read_bytes()).hexdigest())\n"
-    )
-    with local_machine(tmp_path / "state") as machine:
-        result = machine.heliostat("run", CLUSTER, "--ephemeral", f"--working-dir={program}", "--", "python", "look.py")
-        assert result.returncode == 0, result.stderr + result.stdout
-        assert hashlib.sha256(noise).hexdigest() in result.stdout
 
 
 def test_the_whole_life_of_a_cluster_that_stays(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from heliostat.cli.local_operator import add_local_operator_flags, build_local_o
 from heliostat.cli.local_settings import build_local_settings
 from heliostat.cli.merging import MERGE, add_merge_flag, check_merge, merge_if_asked
 from heliostat.local.assembly import READY_PROBE_SECONDS, LocalOptions, become_supervisor, build_orders
+from heliostat.local.bytecode import advise_compilation
 from heliostat.local.leftovers import end_leftovers, has_leftovers
 from heliostat.local.operator_settings import write_operator_settings
 from heliostat.local.ports import choose_port
@@ -82,6 +83,9 @@ def bring_up(
         if is_ours:
             view.show((f"… starting a Kubernetes on this machine, in {state.path}",))
             start_in_background(started, arguments)
+            advice = advise_compilation()
+            if advice:
+                view.note(advice)
         meanwhile()
         wait_until_ready(started, seconds, lambda words: view.show((f"… starting a Kubernetes: {words}",)))
     except StartError as error:
