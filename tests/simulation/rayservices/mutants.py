@@ -234,7 +234,7 @@ RAY_SERVICE_MUTANTS = (
     _mutant(nobody_has_to_answer, "V1", since=5),
     _mutant(a_name_that_nobody_wrote_down, "V2"),
     _mutant(promoted_before_it_serves, "V4"),
-    _mutant(a_third_spec_is_ignored, "V1", "V5", since=2),
+    _mutant(a_third_spec_is_ignored, "V1", "V5", since=17),
     _mutant(memory_decides_what_is_sent, "V6"),
     _mutant(no_answer_means_no_application, "V6"),
     _mutant(what_was_sent_is_not_sent_again, "L1", since=10),
