@@ -11,6 +11,7 @@ from heliostat.plan.raycronjob.reasons import Hold
 from plan.raycronjob.cron_worlds import START, CronWorld, act, begin, cron_tree, plan_world, run
 
 FIRST = "cron-28401125"
+LONGEST_SLEEP = 60.0  # seconds
 
 
 def test_a_tick_makes_one_rayjob_with_the_name_label_and_time_that_kuberay_gives_it() -> None:
@@ -21,14 +22,21 @@ def test_a_tick_makes_one_rayjob_with_the_name_label_and_time_that_kuberay_gives
     assert job["metadata"]["annotations"] == {"ray.io/cronjob-scheduled-timestamp": "2024-01-01T00:05:00Z"}
     assert job["spec"] == world.cron["spec"]["jobTemplate"]
     assert world.last == "2024-01-01T00:05:00Z"
-    assert plan_world(world).wake_after == 270
+    assert plan_world(world).wake_after == LONGEST_SLEEP
 
 
 def test_before_its_tick_it_waits_for_exactly_that_long() -> None:
-    plan = plan_world(begin().at(3))
+    plan = plan_world(begin().at(4.5))
     assert plan.is_empty
-    assert plan.wake_after == 120
+    assert plan.wake_after == 30
     assert [wait.reason for wait in plan.waits] == [Hold.NEXT_TICK]
+
+
+def test_a_tick_that_is_far_away_is_looked_for_every_minute_because_clocks_are_set_meanwhile() -> None:
+    """By a clock that is an hour behind: what waited for an hour would miss the ticks of a clock that was set right."""
+    behind = plan_world(begin().at(4 - 60))
+    assert behind.is_empty
+    assert behind.wake_after == LONGEST_SLEEP
 
 
 def test_every_missed_tick_is_made_up_for_one_in_each_pass() -> None:
@@ -36,7 +44,7 @@ def test_every_missed_tick_is_made_up_for_one_in_each_pass() -> None:
     for minutes in (5, 10, 15):
         world = act(world)
         assert world.made[-1] == START + minutes * 60
-    assert plan_world(world).wake_after == 240
+    assert plan_world(world).wake_after == LONGEST_SLEEP
     assert world.told == ()
 
 

@@ -28,6 +28,8 @@ from heliostat.plan.raycronjob.reasons import Because, Hold
 from heliostat.plan.situation import Situation
 
 _CHILD, _REPLACED = "child", "replaced"
+# Seconds. A clock may be set while it waits, and a tick that is an hour away by a wrong one may be due by the right one.
+_LONGEST_SLEEP = 60.0
 
 
 class Due(Struct, frozen=True):
@@ -76,7 +78,7 @@ def _plan_ticks(draft: Draft, observed: ObservedCron, timetable: Timetable, now:
         return draft.finish()
     if tick > now:
         draft.add("schedule", wait_beside(Hold.NEXT_TICK, f"the next one is {format_timestamp(tick)}", "it comes"))
-        return draft.finish(wake_after=tick - now)
+        return draft.finish(wake_after=min(tick - now, _LONGEST_SLEEP))
     return _plan_due(draft, Due(observed, timetable, tick, now))
 
 
