@@ -85,6 +85,12 @@ class Planner:
     def children(self) -> list[JsonObject]:
         return list(children_ever(self.world.state, self.cron()))
 
+    @property
+    def is_ahead(self) -> bool:
+        """An operator whose clock was ahead has taken ticks of the future, as KubeRay would. None of them is taken a
+        second time when the clock has been set right, so nothing more comes until then."""
+        return (last_tick(self.cron()) or 0.0) > self.world.now()
+
     async def until_caught_up(self) -> None:
         """The last tick that is due has been looked at."""
 
@@ -165,7 +171,7 @@ async def one_at_a_time(town: Town, name: str) -> None:
     await user.edit(suspend=False)
     await asyncio.sleep(130.0)
     await user.until_caught_up()
-    if not user.children():
+    if not user.children() and not user.is_ahead:
         raise Violation(f"K2: {name} has made no RayJob")
 
 
@@ -244,7 +250,7 @@ async def real_runs(town: Town, name: str) -> None:
     await asyncio.sleep(240.0)
     await user.until_caught_up()
     what = f"L1: a run of {name} is over"
-    await town.world.until(what, lambda: not all(map(is_active, user.children())), 900.0)
+    await town.world.until(what, lambda: user.is_ahead or not all(map(is_active, user.children())), 900.0)
 
 
 WORKLOADS: dict[str, Workload] = {
