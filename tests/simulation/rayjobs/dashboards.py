@@ -167,12 +167,16 @@ class Dashboards:
             self.world.report(f"J1: {accepted.id} is accepted again by who had heard that it was taken")
 
     def _was_told(self, taken: Taken, owner: JsonObject) -> bool:
-        """The operator has had Ray's answer, and has not begun anew since. Whoever shares a cluster shares its path."""
+        """The operator has had Ray's answer, and has not begun anew since. Whoever shares a cluster shares its path.
+
+        An answer that came when it had given up waiting (it stood still meanwhile) has told it nothing.
+        """
         status, since = status_of_job(owner), self.world.trace[taken.line :]
         path = f"/services/{status.get('rayClusterName')}-head-svc:"
         is_answered = any(path in line and line.endswith(f"{JOBS} → 200") for line in since)
+        is_given_up = any(path in line and f"{JOBS}: no answer within" in line for line in since)
         is_anew = any("begins life" in line or "lost the lease" in line for line in since)
-        return is_answered and not is_anew and "clusterSelector" not in owner["spec"]
+        return is_answered and not is_given_up and not is_anew and "clusterSelector" not in owner["spec"]
 
     async def _lose(self, head: str) -> None:
         """At once, with all that it knew."""
