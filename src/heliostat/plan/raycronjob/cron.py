@@ -28,7 +28,7 @@ from heliostat.plan.raycronjob.reasons import Because, Hold
 from heliostat.plan.situation import Situation
 
 _CHILD, _REPLACED = "child", "replaced"
-# Seconds. A clock may be set while it waits, and a tick that is an hour away by a wrong one may be due by the right one.
+# Seconds. A clock may be set meanwhile: a tick that is an hour away by a wrong one may be due by the right one.
 _LONGEST_SLEEP = 60.0
 
 
