@@ -2,9 +2,9 @@
 
 The API server is a process of its own and lives on. Alone or elected, each life of the controllers is killed one second
 after it has begun to work (and not before it has done some work: the machine may be busy), and the next begins at once.
-Who comes after very many is left alone: on a busy machine a life does little more than start.
-On the clock, whoever has the turn dies at every full second, whether or not it came to do anything. After each of the
-first kills more Jobs come, so that however fast the machine is there is work left for the lives that follow.
+Alone, whoever comes after very many is spared: on a busy machine a life does little more than start. On the clock,
+whoever has the turn dies at every full second, whether or not it came to do anything. After each of the first kills
+more Jobs come, so that however fast the machine is there is work left for the lives that follow.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ from testing.test_apiserver import client_context
 JOBS = 200
 DOOMED_EVERY = 20  # of so many Jobs one fails, for ever, at its first Pod
 LIFE_SECONDS = 1.0
-MOST_KILLS = 40  # of one after the other; a quiet machine is done after a third of them
+MOST_KILLS = 40  # of one after the other; a quiet machine is done after six of them
 PORTIONS = 4  # in which the Jobs come
 JOBS_PATH = "/apis/batch/v1/namespaces/default/jobs"
 PODS_PATH = "/api/v1/namespaces/default/pods"
