@@ -14,7 +14,8 @@ CHUNK = 10
 # What seeds have found, with the faults that they drew then. A server that lags for seconds was taken for one that went
 # back; a namespace ended before all resources were known; a Pod that went with its last finalizer was still counted on,
 # and no bookmark ever told a quiet watch how far it is. A RayJob was Suspended while a view that lagged showed no Pods.
-# Ray was started again in its Pod, and a submitter gave it the job once more (no fault of Kubernetes is needed).
+# Ray was started again in its Pod, and a submitter gave it the job once more (no fault of Kubernetes is needed). The
+# garbage collector let a submitter Job go before a Pod of it, which then submitted for a RayJob that was gone.
 KEPT = sorted(path.stem for path in (Path(__file__).parent / "kept").glob("*.json"))
 
 

@@ -9,6 +9,7 @@ from heliostat.api.settings import Settings
 from heliostat.plan.rayjob.answers import JobInfo
 from heliostat.plan.rayjob.observed import Remembered
 from plan.rayjob.job_worlds import FINALIZER, JobWorld, act, begin, end_submitter, plan_world, run, settle
+from plan.worlds import NAMESPACE, Tree
 
 MODES = ("K8sJobMode", "HTTPMode", "SidecarMode", "InteractiveMode")
 
@@ -255,6 +256,26 @@ def test_on_a_chosen_cluster_the_submitter_goes_before_ray_is_asked_to_stop() ->
     assert world.of_kind("Job") == []
     assert len(world.ray.stopped) == 1
     assert world.job is None
+
+
+def submitter_pod(phase: str) -> Tree:
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "job-x", "namespace": NAMESPACE, "uid": "uid-x", "labels": {"job-name": "job"}},
+        "status": {"phase": phase},
+    }
+
+
+def test_on_a_chosen_cluster_pods_that_the_submitter_job_left_are_waited_for() -> None:
+    """The garbage collector had not seen them when it let the Job go; they may still submit."""
+    world = settle(act(being_deleted(on_a_chosen_cluster())))
+    left = structs.replace(world, objects=(*world.objects, submitter_pod("Running")))
+    assert act(left) == left
+    assert [str(wait) for wait in plan_world(left).waits if "Pods of job are still there" in str(wait)]
+    assert act(world).job is None
+    ended = structs.replace(world, objects=(*world.objects, submitter_pod("Succeeded")))
+    assert act(ended).job is None
 
 
 def test_a_chosen_cluster_that_is_not_there_is_told_and_waited_for() -> None:

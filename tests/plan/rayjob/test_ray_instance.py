@@ -71,6 +71,32 @@ def test_what_happened_to_the_container_before_the_job_began_says_nothing(
     assert act(ray(running(), restarts, **states)).phase == "Running"
 
 
+def replaced(world: JobWorld, **states: Any) -> JobWorld:
+    """Another head Pod is there instead, and the cluster says so."""
+    world = ray(world.change("Pod", {"metadata": {"name": "another"}}), **states)
+    world = world.change("RayCluster", {"status": {"head": {"podName": "another"}}})
+    return world.with_ray(structs.replace(world.ray, is_silent=True))
+
+
+def test_a_head_that_was_replaced_takes_its_job_along_before_the_next_one_answers() -> None:
+    """Seconds of silence are enough for a submitter's next Pod to give the job to the new head."""
+    world = act(replaced(running(), state=begins(4)))
+    assert (world.phase, world.status["reason"], world.status["jobStatus"]) == ("Failed", "AppFailed", "RUNNING")
+    assert world.status["message"].endswith("was lost while it ran the job.")
+
+
+@pytest.mark.parametrize("states", [{"state": begins(-3)}, {"state": {"waiting": {}}}, {"state": begins(0)}])
+def test_a_head_that_may_have_begun_the_job_itself_is_asked(states: dict[str, Any]) -> None:
+    """The status may name the head before it: the cluster's status was stale when Ray told of the job."""
+    assert act(replaced(running(), **states)).phase == "Running"
+
+
+def test_a_successor_that_is_told_of_alone_is_asked() -> None:
+    """The former head is still in view, and works."""
+    world = running().change("RayCluster", {"status": {"head": {"podName": "another"}}})
+    assert act(ray(world, state=begins(-9))).phase == "Running"
+
+
 def test_its_submitter_is_held_before_it_can_submit_again() -> None:
     world = act(act(ray(running(), state=ends(3))))
     (job,) = world.of_kind("Job")
@@ -96,6 +122,7 @@ def test_a_ray_whose_state_is_kept_elsewhere_is_asked(sign: dict[str, Any]) -> N
     """With fault tolerance of the GCS the next one knows what the last one knew."""
     world = running().change("RayCluster", sign)
     assert act(ray(world, 1, state=begins(4), lastState=ends(3))).phase == "Running"
+    assert act(replaced(world, state=begins(4))).phase == "Running"
     denied = structs.replace(world.remembered, answered_alike=0.0)
     world = structs.replace(world.with_ray(structs.replace(world.ray, jobs={})), remembered=denied)
     assert act(world.change("RayCluster", {"status": {"head": {"podName": "another"}}})).phase == "Running"

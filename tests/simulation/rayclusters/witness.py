@@ -91,6 +91,8 @@ class Witness:
         tree = msgspec.json.decode(reply.body)
         owner = uid_of(tree) if plural == "rayclusters" else controller_uid(tree)
         metadata = tree["metadata"]
+        if plural == "rayclusters" and "spec" in msgspec.json.decode(call.body):
+            return  # what a RayJob wants of its cluster is news for who makes the cluster, as an edit of a user's is
         self._add(owner, Answered(plural, metadata["name"], revision=int(metadata["resourceVersion"])))
         if plural not in ("pods", "rayjobs"):  # as many as were asked for, and a clock that is wrong asks for an hour's
             self._count(owner, self._diary.writes, MOST_WRITES)

@@ -10,25 +10,20 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from heliostat.api.kinds import RAY_CLUSTER_NAME
-from heliostat.api.rayjob import RayJob
 from heliostat.api.settings import Settings
-from heliostat.desired.rayjob.names import K8S_JOB_MODE, SIDECAR_MODE, submission_mode
 from heliostat.kube import lookups
-from heliostat.kube.facts import Unknown
-from heliostat.kube.jsontree import JsonObject
 from heliostat.kube.objects import Key
 from heliostat.kube.plan import Plan
-from heliostat.kube.pods import PodView
 from heliostat.operator.building import Building
 from heliostat.operator.kind_reconciler import KindReconciler
 from heliostat.operator.kinds import RAY_CLUSTERS, RAY_JOBS, WholeObject, kinds_around
-from heliostat.operator.labelled import label_ray_pods, view_ray_pods
+from heliostat.operator.labelled import label_ray_pods
 from heliostat.operator.ray_access import Place
 from heliostat.operator.ray_facts import RayFacts
 from heliostat.operator.rayjob.calls import JobCalls
 from heliostat.operator.rayjob.memory import Memory
 from heliostat.operator.rayjob.metrics import JobMetrics
-from heliostat.operator.rayjob.pods_gone import PodsGone
+from heliostat.operator.rayjob.pods_around import PodsAround
 from heliostat.operator.scope import cache_dispensable, cache_needed
 from heliostat.operator.understanding import tree_of
 from heliostat.plan.kind import Meaning
@@ -39,20 +34,20 @@ from heliostat.plan.rayjob.ray_instance import name_who_is_asked
 from heliostat.plan.rayjob.submission import fact_key, find_token_secret
 from heliostat.plan.situation import Situation
 from heliostat.runtime.caches import Caches
+from heliostat.runtime.client import Client
 from heliostat.runtime.reconciler import Source
 
 NAME = "rayjob-controller"  # what KubeRay's events name as their reporter
 FACT = "ray-job"
 _AROUND = (lookups.SERVICE, lookups.JOB, lookups.VOLCANO_GROUP)
-_LEAVING = (Phase.SUSPENDING, Phase.RETRYING, Phase.VALIDATION_FAILED)
 
 
 class Asking(Struct, frozen=True):
-    """What asks Ray, and what keeps its answers."""
+    """What asks Ray, what keeps its answers, and who asks the API server where caches are not enough."""
 
     facts: RayFacts
     calls: JobCalls
-    pods_gone: PodsGone
+    client: Client
 
 
 class RayJobReconciler(KindReconciler[ObservedJob, None, Remembered, Memory]):
@@ -60,14 +55,15 @@ class RayJobReconciler(KindReconciler[ObservedJob, None, Remembered, Memory]):
 
     def __init__(self, caches: Caches, settings: Settings, asking: Asking, namespaces: Sequence[str] = ()) -> None:
         self._asking = asking
-        self._clusters = cache_needed(caches, RAY_CLUSTERS, namespaces)
-        self._pods = label_ray_pods(caches, namespaces)
+        clusters, self._pods = cache_needed(caches, RAY_CLUSTERS, namespaces), label_ray_pods(caches, namespaces)
         kinds = kinds_around(settings)
         around = {kind: cache_dispensable(caches, kinds[kind], namespaces) for kind in _AROUND if kind in kinds}
         items = cache_needed(caches, RAY_JOBS, namespaces)
-        super().__init__(RAY_JOB, settings, items, {RAY_CLUSTER_NAME: self._clusters, **around}, Memory())
+        super().__init__(RAY_JOB, settings, items, {RAY_CLUSTER_NAME: clusters, **around}, Memory())
+        jobs = around[lookups.JOB]
+        self._pods_around = PodsAround(self._pods, clusters, jobs, self.interests, asking.facts, asking.client)
+        self._pods_around.listen(self.again.send)
         asking.facts.listen(FACT, self.again.send)
-        asking.pods_gone.listen(self.again.send)
 
     def more_sources(self) -> Iterable[Source]:
         return self._pods.sources(self.interests)
@@ -75,7 +71,7 @@ class RayJobReconciler(KindReconciler[ObservedJob, None, Remembered, Memory]):
     def forget(self, key: Key) -> None:
         self._asking.facts.forget(FACT, key)
         self._asking.calls.forget(key)
-        self._asking.pods_gone.forget(key)
+        self._pods_around.forget(key)
 
     def observe(self, key: Key, item: WholeObject, meaning: Meaning[None]) -> ObservedJob:
         tree = tree_of(RAY_JOB, item)
@@ -83,7 +79,8 @@ class RayJobReconciler(KindReconciler[ObservedJob, None, Remembered, Memory]):
             job=meaning.object,
             tree=tree,
             objects=self.objects_around(key, item.metadata.uid),
-            pods=self._pods_around(key, meaning.object, tree["status"]),
+            pods=self._pods_around.of_cluster(key, meaning.object, tree["status"]),
+            submitter_left=self._pods_around.left_by_submitter(key, meaning.object, tree["status"]),
         )
         return self._ask(key, observed)
 
@@ -117,25 +114,6 @@ class RayJobReconciler(KindReconciler[ObservedJob, None, Remembered, Memory]):
         facts.watch(fact, key, self._asking.calls.question(place, observed.job_id), source)
         return replace(observed, answer=facts.get(fact))
 
-    def _pods_around(self, key: Key, job: RayJob, status: JsonObject) -> tuple[PodView, ...] | Unknown:
-        """Those of the job's cluster; only some phases decide by them, and only those hear of each change."""
-        name, phase = str(status.get("rayClusterName") or ""), status.get("jobDeploymentStatus")
-        if phase not in _LEAVING or not name:
-            self._asking.pods_gone.forget(key)
-        if not name or not (phase in _LEAVING or _is_watching_head(submission_mode(job), phase)):
-            return ()
-        cluster = Key(key.namespace, name)
-        pods = view_ray_pods(self._pods.asked(self.interests, key, cluster))
-        if pods or phase not in _LEAVING or self._clusters.get(cluster) is not None:
-            return pods
-        since = self._clusters.in_namespace(key.namespace).revision
-        return self._asking.pods_gone.find_doubt(key, name, since) or ()
-
-
-def _is_watching_head(mode: str, phase: object) -> bool:
-    """A submitter may be in it; or one beside it would give the job to the next Ray, once this one has ended."""
-    return mode == SIDECAR_MODE or (mode == K8S_JOB_MODE and phase == Phase.RUNNING)
-
 
 def add_controller(building: Building) -> None:
     options = building.options
@@ -143,7 +121,7 @@ def add_controller(building: Building) -> None:
         return
     calls = JobCalls(building.access)
     calls.register(building.host.effects)
-    asking = Asking(building.facts, calls, PodsGone(building.facts, building.client))
+    asking = Asking(building.facts, calls, building.client)
     jobs = RayJobReconciler(building.host.caches, options.settings, asking, options.namespaces)
     building.host.add(jobs, after=jobs.after)
     if options.has_kuberay_metrics:

@@ -16,9 +16,11 @@ from heliostat.desired.rayjob.names import submitter_job_name
 from heliostat.kube.facts import Unknown
 from heliostat.kube.lookups import JOB, KINDS, SERVICE, Found, KindName, ListedObjects, Objects, kind_name
 from heliostat.kube.owners import is_controlled_by
-from heliostat.kube.pods import PodView
+from heliostat.kube.pods import PodView, is_terminal
 from heliostat.plan.observing import read_typed, see_pod, take_in
 from heliostat.plan.rayjob.answers import Answer
+
+JOB_NAME_LABEL = "job-name"  # by which Pods of a Job name it, on every Kubernetes
 
 
 class Remembered(Struct, frozen=True, kw_only=True):
@@ -40,6 +42,7 @@ class ObservedJob(Struct, frozen=True, kw_only=True):
     objects: Objects
     pods: tuple[PodView, ...] | Unknown  # labelled with the name of the job's cluster
     answer: Answer = Unknown("Ray has not been asked")
+    submitter_left: Unknown | None = None  # why Pods of a submitter Job that is gone may still be there
 
     @property
     def owner_kind(self) -> str:
@@ -91,15 +94,25 @@ def observe_job(tree: JsonObject, objects: Iterable[JsonObject], answer: Answer 
     cluster = str((tree.get("status") or {}).get("rayClusterName") or "")
     kinds: dict[KindName, list[JsonObject]] = {kind: [] for kind in (*KINDS, RAY_CLUSTER_NAME)}
     pods: list[PodView] = []
+    left: Unknown | None = None
+    submitter = submitter_job_name(job.metadata.name)
     for each in map(take_in, objects):
         metadata, kind = each["metadata"], kind_name(each["apiVersion"], each["kind"])
+        own_labels = metadata.get("labels") or {}
         if (metadata.get("namespace") or job.metadata.namespace) != job.metadata.namespace:
             continue
-        if kind == "Pod" and cluster and (metadata.get("labels") or {}).get(labels.CLUSTER) == cluster:
+        if kind == "Pod" and cluster and own_labels.get(labels.CLUSTER) == cluster:
             pods.append(see_pod(each))
+        elif kind == "Pod" and own_labels.get(JOB_NAME_LABEL) == submitter and not is_terminal(see_pod(each)):
+            left = Unknown(f"Pods of {submitter} are still there")
         elif kind in kinds:
             kinds[kind].append(each)
     listed = ListedObjects({kind: tuple(found) for kind, found in kinds.items()})
     return ObservedJob(
-        job=job, tree=tree, objects=listed, pods=tuple(pods), answer=answer or Unknown("Ray has not been asked")
+        job=job,
+        tree=tree,
+        objects=listed,
+        pods=tuple(pods),
+        answer=answer or Unknown("Ray has not been asked"),
+        submitter_left=left,
     )

@@ -22,27 +22,40 @@ def is_another_head(status: JsonObject, cluster: JsonObject | None) -> bool:
 
 
 def find_ended_ray(observed: ObservedJob) -> str:
-    """Words for it if the Ray that told of the job has ended in a Pod that is still there; else nothing."""
+    """Words for it if the Ray that told of the job has ended, in its Pod or with its Pod; else nothing."""
     status, heads, cluster = observed.status, observed.heads(), observed.find_cluster()
     begun = moment_of((status.get("rayJobInfo") or {}).get("startTime"))
     if begun is None or isinstance(heads, Unknown) or not isinstance(cluster, dict) or _does_remember(cluster):
         return ""
-    told = _head_of(status.get("rayClusterStatus"))
-    if not any(_has_ended_since(begun, head) for head in heads if head.name == told):
-        return ""
-    return f"Ray's container in head Pod {told} ended while it ran the job."
+    told, rays = _head_of(status.get("rayClusterStatus")), {head.name: _ray_in(head) for head in heads}
+    if told in rays:
+        has_ended = _is_any_after(begun, _turns(rays[told]))
+        return f"Ray's container in head Pod {told} ended while it ran the job." if has_ended else ""
+    successor = rays.get(_head_of(cluster.get("status")))
+    if told and successor is not None and _is_any_after(begun, _starts(successor)):
+        return f"Head Pod {told} was lost while it ran the job."
+    return ""
 
 
-def _has_ended_since(begun: float, head: PodView) -> bool:
-    """Both times are told by the clock of the head's node, in whole seconds."""
-    ray = next((each for each in head.container_statuses if each.name in head.container_names[:1]), None)
-    return ray is not None and any(moment is not None and moment > begun for moment in map(moment_of, _turns(ray)))
+def _ray_in(head: PodView) -> ContainerStatus | None:
+    return next((each for each in head.container_statuses if each.name in head.container_names[:1]), None)
 
 
-def _turns(ray: ContainerStatus) -> list[str | None]:
+def _is_any_after(begun: float, moments: list[str | None]) -> bool:
+    """Of a Ray that has the job, all are told by one clock, that of its node, in whole seconds: none is later."""
+    return any(moment is not None and moment > begun for moment in map(moment_of, moments))
+
+
+def _starts(ray: ContainerStatus) -> list[str | None]:
+    return [ray.state.running.started_at] if ray.state.running is not None else []
+
+
+def _turns(ray: ContainerStatus | None) -> list[str | None]:
     """When one of its lives ended, and when one began that was not the first."""
+    if ray is None:
+        return []
     ends = [state.terminated.finished_at for state in (ray.state, ray.last_state) if state.terminated is not None]
-    return [*ends, ray.state.running.started_at] if ray.state.running is not None and ray.restart_count else ends
+    return [*ends, *_starts(ray)] if ray.restart_count else ends
 
 
 def name_who_is_asked(cluster: JsonObject | None) -> str:

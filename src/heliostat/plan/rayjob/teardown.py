@@ -1,7 +1,8 @@
 """Everything of an attempt goes, and its end is waited for: before another attempt, while suspended, when refused.
 
 Suspended means that the Pods are gone, not only asked to go: whoever queues jobs gives their room to others then.
-The submitter Job is deleted in the foreground, so that its end is the end of its Pods.
+The submitter Job is deleted in the foreground, so that its end is, as a rule, the end of its Pods; what the garbage
+collector has overlooked is waited for as well.
 Differs from KubeRay: rayjob-suspended-pods.
 """
 
@@ -25,7 +26,7 @@ def is_torn_down(observed: ObservedJob) -> bool:
     if isinstance(cluster, Unknown) or isinstance(submitter, Unknown) or isinstance(observed.pods, Unknown):
         return False
     is_cluster_gone = cluster is None or not observed.owns(cluster)
-    is_submitter_gone = submitter is None or not observed.owns(submitter)
+    is_submitter_gone = observed.submitter_left is None if submitter is None else not observed.owns(submitter)
     return is_cluster_gone and is_submitter_gone and not (cluster is None and observed.pods)
 
 
@@ -33,6 +34,8 @@ def delete_submitter(observed: ObservedJob, because: Because) -> Part:
     found = observed.find_submitter()
     if isinstance(found, Unknown):
         return wait_for_knowledge("the submitter Job", found)
+    if found is None and observed.submitter_left is not None:
+        return wait_beside(Hold.LEAVING, observed.submitter_left.why, "they are gone")
     if found is None or not observed.owns(found):
         return NOTHING
     ref, metadata = ref_of(found), found["metadata"]
