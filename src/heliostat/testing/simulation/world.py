@@ -148,10 +148,13 @@ class World:
         return msgspec.json.decode(reply.body)
 
     async def until(self, what: str, test: Callable[[], bool], seconds: float = SETTLING_SECONDS) -> None:
-        """Virtual time passes until it is so; that it never becomes so is a violation."""
+        """Virtual time passes until it is so; that it never becomes so is a violation.
+
+        Where a clock was wrong, what is due by it is due as much later.
+        """
         deadline = self.time() + seconds
         while not test():
-            if self.time() > deadline:
+            if self.time() > deadline + self.state.skew:
                 raise Violation(f"after {seconds:g} s it is still not so: {what}")
             await asyncio.sleep(0.25)
 
