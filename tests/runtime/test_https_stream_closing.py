@@ -17,7 +17,7 @@ async def _open_and_close() -> int:
         transport = HttpsTransport(find_connection({}, server.kubeconfig))
         stream: Any = await transport.open(WATCH, 30.0)
         assert await anext(stream)
-        socket = stream._response.connection.transport.get_extra_info("socket")
+        socket = stream._body._exchange._transport.get_extra_info("socket")
         assert socket.fileno() >= 0
         await stream.aclose()
         await asyncio.sleep(0)

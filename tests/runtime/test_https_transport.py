@@ -4,10 +4,12 @@ import asyncio
 import logging
 import socket
 import ssl
+import subprocess
+import sys
 import time
 import traceback
 import warnings
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -20,6 +22,7 @@ from heliostat.embedded.access.identity import new_identity
 from heliostat.kube.hidden import Hidden
 from heliostat.runtime.connection import AccessError, Connection
 from heliostat.runtime.errors import AmbiguousError, UnavailableError
+from heliostat.runtime.http_exchange import MOST_UNREAD
 from heliostat.runtime.https_transport import HttpsTransport
 from heliostat.runtime.stored_credentials import StoredCredentials
 from heliostat.runtime.stored_texts import FixedText
@@ -551,13 +554,106 @@ def test_an_address_needs_no_look_up() -> None:
 
 
 def test_streams_do_not_wait_for_each_other_however_many_there_are() -> None:
+    """Nor do requests wait for them."""
+
+    async def answer(exchange: Exchange) -> bool:
+        if "watch" not in exchange.line:
+            return await answer_ok(exchange)
+        await exchange.say(STREAM + chunk(b"begun"))
+        return await say_nothing(exchange)
+
     async def test() -> None:
-        async with raw_server(answer_ok) as server, transport_to(connection_to(server.port)) as transport:
-            connector = transport._streams.connector
-            assert connector is not None
-            assert connector.limit == 0  # none, to the library
+        watch = Call(method="GET", path="/watch")
+        async with (
+            raw_server(answer) as server,
+            transport_to(connection_to(server.port), most_requests=1) as transport,
+        ):
+            for _ in range(8):
+                stream: Any = await transport.open(watch, LONG)
+                assert await anext(stream) == b"begun"
+            assert (await transport.send(call(), LONG)).status == 200
 
     run(test())
+
+
+def test_a_stream_that_was_read_to_its_end_leaves_its_connection_to_the_next_call() -> None:
+    async def answer(exchange: Exchange) -> bool:
+        await exchange.say(STREAM + chunk(b"all") + b"0\r\n\r\n")
+        return True
+
+    async def test() -> None:
+        async with raw_server(answer) as server, transport_to(connection_to(server.port)) as transport:
+            for _ in range(3):
+                stream: Any = await transport.open(call(), LONG)
+                assert [piece async for piece in stream] == [b"all"]
+                await stream.aclose()  # as who watches does, whatever came; the connection is the next one's by now
+            assert (await transport.send(call(), LONG)).body == b"all"
+            assert server.connections == 1
+
+    run(test())
+
+
+@pytest.mark.parametrize("runner", [asyncio.run, uvloop.run])
+def test_who_reads_a_stream_slowly_holds_up_the_server(runner: Callable[[Coroutine[Any, Any, None]], None]) -> None:
+    piece, pieces = b"x" * 65536, 2000
+    sent: list[int] = []
+
+    async def answer(exchange: Exchange) -> bool:
+        await exchange.say(STREAM)
+        for number in range(pieces):
+            await exchange.say(chunk(piece))
+            sent.append(number)
+        await exchange.say(b"0\r\n\r\n")
+        return True
+
+    async def test() -> None:
+        async with raw_server(answer) as server, transport_to(connection_to(server.port)) as transport:
+            stream: Any = await transport.open(call(), LONG)
+            await until(lambda: stream._body._is_held)
+            assert (stream._body._size < 4 * MOST_UNREAD, len(sent) < pieces) == (True, True)
+            assert sum([len(each) async for each in stream]) == pieces * len(piece)
+
+    runner(test())
+
+
+@pytest.mark.parametrize("is_closed", [False, True])
+def test_what_came_of_a_stream_is_given_before_its_break(is_closed: bool) -> None:
+    async def answer(exchange: Exchange) -> bool:
+        await exchange.say(STREAM + chunk(b"one") + chunk(b"two") + (b"" if is_closed else b"no size\r\n"))
+        return False
+
+    async def test() -> None:
+        async with raw_server(answer) as server, transport_to(connection_to(server.port)) as transport:
+            stream: Any = await transport.open(call(), LONG)
+            await until(lambda: stream._body._is_over)
+            assert await anext(stream) == b"onetwo"
+            with pytest.raises(UnavailableError, match="GET /x"):
+                await anext(stream)
+            assert not transport._open
+
+    run(test())
+
+
+def test_the_body_of_a_stream_has_no_bound_and_that_of_a_refusal_has() -> None:
+    async def answer(exchange: Exchange) -> bool:
+        status = b"200 OK" if "good" in exchange.line else b"500 Oh"
+        await exchange.say(b"HTTP/1.1 %s\r\nContent-Length: 100\r\n\r\n%s" % (status, b"x" * 100))
+        return True
+
+    async def test() -> None:
+        async with raw_server(answer) as server, transport_to(connection_to(server.port)) as transport:
+            good: Any = await transport.open(Call(method="GET", path="/good", most_bytes=50), LONG)
+            assert b"".join([each async for each in good]) == b"x" * 100
+            with pytest.raises(UnavailableError, match="more than 50 bytes"):
+                await transport.open(Call(method="GET", path="/bad", most_bytes=50), LONG)
+
+    run(test())
+
+
+def test_the_library_is_not_loaded_for_requests_and_watches() -> None:
+    """It takes six megabytes of every process."""
+    program = "import sys, heliostat.runtime.process; print('aiohttp' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, check=True).stdout == b"False\n"
 
 
 def test_what_nobody_asked_for_ends_the_connection_without_a_word_of_the_loop() -> None:

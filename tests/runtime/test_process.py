@@ -11,12 +11,12 @@ import pytest
 from msgspec import structs
 
 from heliostat import __version__
-from heliostat.runtime import process
+from heliostat.runtime import https_transport
+from heliostat.runtime.caller import Caller
 from heliostat.runtime.client import Client
 from heliostat.runtime.connection import Connection, Proof
 from heliostat.runtime.errors import FencedError
 from heliostat.runtime.health_server import METRICS, PROBES, Served
-from heliostat.runtime.https_transport import HttpsTransport
 from heliostat.runtime.kubeconfig import load_connection
 from heliostat.runtime.lease import LEASE
 from heliostat.runtime.lease_decisions import LeaseSettings
@@ -100,16 +100,16 @@ def test_work_that_fails_ends_the_process_with_an_error(
 def test_the_server_hears_who_we_are_and_of_which_version(server: ApiServer, monkeypatch: pytest.MonkeyPatch) -> None:
     agents: list[str] = []
 
-    class Heard(HttpsTransport):
-        def _list_headers(self, call: Call, proof: Proof) -> list[tuple[str, str]]:
-            headers = super()._list_headers(call, proof)
+    class Heard(Caller):
+        def list_headers(self, call: Call, proof: Proof) -> list[tuple[str, str]]:
+            headers = super().list_headers(call, proof)
             agents.append(f"{dict(headers)['User-Agent']} {'leases' in call.path}")
             return headers
 
     async def work(place: Workplace) -> None:
         await client_of(place).request(Call(method="GET", path="/version"))
 
-    monkeypatch.setattr(process, "HttpsTransport", Heard)
+    monkeypatch.setattr(https_transport, "Caller", Heard)
     assert play(server, work, structs.replace(ELECTED, user_agent="tester"))[0] == STOPPED
     assert set(agents) == {f"tester/{__version__} True", f"tester/{__version__} False"}
 

@@ -1,4 +1,5 @@
-"""One connection that carries plain HTTP/1.1 exchanges, one after the other: a request as bytes, its whole answer.
+"""One connection that carries plain HTTP/1.1 exchanges, one after the other: a request as bytes, and its answer, whole
+or as a stream.
 
 Rules: an answer is complete or it is none; how long it is must be said in one way only, and what cannot be understood
 ends the connection; a connection is used again only after an answer that leaves no doubt about where it ended. Nothing
@@ -13,6 +14,7 @@ from typing import cast
 from heliostat.runtime.transport import Reply
 
 MOST_HEAD = 64 * 1024
+MOST_UNREAD = 256 * 1024  # bytes of a stream
 _MOST_LINE = 1024  # of what says how long a chunk is
 _SIZE = re.compile(rb"([0-9A-Fa-f]{1,12})[ \t]*(?:;|$)")
 
@@ -29,8 +31,9 @@ class HttpExchange(asyncio.Protocol):
         self.idle_since = 0.0
         self._lost = lost
         self._transport: asyncio.Transport | None = None
-        self._answer: asyncio.Future[Reply] | None = None
+        self._answer: asyncio.Future[Reply | BodyStream] | None = None
         self._reader: AnswerReader | None = None
+        self._stream: BodyStream | None = None
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)  # uvloop's own are of no common class
@@ -40,48 +43,73 @@ class HttpExchange(asyncio.Protocol):
     ) -> Reply:
         """``has_body``: an answer to HEAD has none, whatever it says. Raises ConnectionResetError for one that ends
         before its answer, TimeoutError for one that comes too late, OddAnswerError for one of another shape."""
+        reply = await self._begin(request, AnswerReader(most_bytes, has_body=has_body), deadline)
+        return cast("Reply", reply)  # who does not ask for a stream gets none
+
+    async def open(self, request: bytes, *, most_bytes: int = 0, deadline: float | None = None) -> "Reply | BodyStream":
+        """Of an answer of status 200 the body as it comes, however long; any other one whole."""
+        return await self._begin(request, AnswerReader(most_bytes, is_streamed=True), deadline)
+
+    async def _begin(self, request: bytes, reader: "AnswerReader", deadline: float | None) -> "Reply | BodyStream":
         if self._transport is None:
             raise ConnectionResetError("the connection was closed")
         loop = asyncio.get_running_loop()
-        self.is_idle, self._reader = False, AnswerReader(most_bytes, has_body=has_body)
-        answer: asyncio.Future[Reply] = loop.create_future()
+        self.is_idle, self._reader = False, reader
+        answer: asyncio.Future[Reply | BodyStream] = loop.create_future()
         self._answer = answer
         self._transport.write(request)
         alarm = loop.call_at(deadline, _be_late, answer) if deadline is not None else None
         try:
             return await answer
+        except BaseException:
+            self.end()
+            raise
         finally:
             if alarm is not None:
                 alarm.cancel()
-            self._reader = None
-            if not self.is_idle:
-                self.end()
+            if self._stream is None:
+                self._reader = None
+                if not self.is_idle:
+                    self.end()
 
     def data_received(self, data: bytes) -> None:
-        answer, reader = self._answer, self._reader
-        if answer is None or reader is None or answer.done():  # nobody asked, or not any more
-            self.is_idle = False
-            asyncio.get_running_loop().call_soon(self.end)  # uvloop's TLS does not bear an end in the middle of a read
+        answer, reader, stream = self._answer, self._reader, self._stream
+        if answer is None or reader is None or (answer.done() and stream is None):  # nobody asked, or not any more
+            self._end_soon()
             return
+        reply: Reply | None = None
+        odd: OddAnswerError | None = None
         try:
             reply = reader.feed(data)
         except OddAnswerError as error:
-            answer.set_exception(error)  # who asked ends the connection
-            return
-        if reply is not None:
-            self.is_idle = reader.leaves_open
-            answer.set_result(reply)
+            odd = error
+        if reader.is_stream:
+            self._pass_on(reader)
+        if odd is not None:
+            self._fail(odd)
+        elif reply is not None:
+            self._complete(answer, reader, reply)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self.is_idle, self._transport = False, None
         self._lost(self)
-        if self._answer is None or self._answer.done():
-            return
         reply = self._reader.finish() if self._reader is not None and exc is None else None
-        if reply is not None:
+        if reply is None:
+            self._fail(ConnectionResetError(str(exc) if exc else "the connection was closed"))
+        elif self._stream is not None:
+            self._stream.finish(None)
+            self._stream = self._reader = None
+        elif self._answer is not None and not self._answer.done():
             self._answer.set_result(reply)
+
+    def hold_up(self, *, is_held: bool) -> None:
+        """Nothing is read from it while it is held up; then the other side stops, too."""
+        if self._transport is None or self._transport.is_closing():
+            return
+        if is_held:
+            self._transport.pause_reading()
         else:
-            self._answer.set_exception(ConnectionResetError(str(exc) if exc else "the connection was closed"))
+            self._transport.resume_reading()
 
     def end(self) -> None:
         """At once: a goodbye over TLS would keep the socket open for as long as the server takes to answer it."""
@@ -89,17 +117,109 @@ class HttpExchange(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
 
+    def _end_soon(self) -> None:
+        self.is_idle = False
+        asyncio.get_running_loop().call_soon(self.end)  # uvloop's TLS does not bear an end in the middle of a read
 
-def _be_late(answer: "asyncio.Future[Reply]") -> None:
+    def _pass_on(self, reader: "AnswerReader") -> None:
+        """What has come of a stream's body."""
+        if self._stream is None:
+            self._stream = BodyStream(self)
+            if self._answer is not None and not self._answer.done():
+                self._answer.set_result(self._stream)
+        self._stream.put(reader.take())
+
+    def _complete(self, answer: "asyncio.Future[Reply | BodyStream]", reader: "AnswerReader", reply: Reply) -> None:
+        self.is_idle = reader.leaves_open
+        if self._stream is None:
+            answer.set_result(reply)  # who asked ends a connection that is not left open
+            return
+        self._stream.finish(None)
+        self._stream = self._reader = None
+        if not self.is_idle:
+            self._end_soon()
+
+    def _fail(self, error: Exception) -> None:
+        if self._stream is not None:
+            self._stream.finish(error)  # who reads ends the connection
+            self._stream = self._reader = None
+        elif self._answer is not None and not self._answer.done():
+            self._answer.set_exception(error)  # who asked ends the connection
+
+
+class BodyStream:
+    """The body of one answer as it comes. Who reads slowly holds up the connection, and so the server."""
+
+    def __init__(self, exchange: HttpExchange) -> None:
+        self._exchange = exchange
+        self._unread: list[bytes] = []
+        self._size = 0
+        self._is_held = False
+        self._is_over = False
+        self._error: Exception | None = None
+        self._news: asyncio.Future[None] | None = None
+
+    async def read(self) -> bytes:
+        """All that has come since; nothing: it is over. Raises what broke it off, after what came before that."""
+        while not self._unread and not self._is_over:
+            self._news = asyncio.get_running_loop().create_future()
+            await self._news
+        if self._unread:
+            return self._take()
+        if self._error is not None:
+            raise self._error
+        return b""
+
+    def put(self, data: bytes) -> None:
+        if not data:
+            return
+        self._unread.append(data)
+        self._size += len(data)
+        if self._size > MOST_UNREAD and not self._is_held:
+            self._hold_up(is_held=True)
+        self._wake()
+
+    def finish(self, error: Exception | None) -> None:
+        self._is_over, self._error = True, error
+        if self._is_held:  # nothing more comes, and an end of the connection is to be seen
+            self._hold_up(is_held=False)
+        self._wake()
+
+    def abandon(self) -> None:
+        """Nobody reads it any more."""
+        self._exchange.end()
+
+    def _take(self) -> bytes:
+        data = self._unread[0] if len(self._unread) == 1 else b"".join(self._unread)
+        self._unread, self._size = [], 0
+        if self._is_held:
+            self._hold_up(is_held=False)
+        return data
+
+    def _hold_up(self, *, is_held: bool) -> None:
+        self._is_held = is_held
+        self._exchange.hold_up(is_held=is_held)
+
+    def _wake(self) -> None:
+        if self._news is not None and not self._news.done():
+            self._news.set_result(None)
+
+
+def _be_late(answer: "asyncio.Future[Reply | BodyStream]") -> None:
     if not answer.done():
         answer.set_exception(TimeoutError())
 
 
 class AnswerReader:
-    """The bytes of one answer as they come. ``most_bytes``: of its body; 0: as long as it likes."""
+    """The bytes of one answer as they come. ``most_bytes``: of its body; 0: as long as it likes.
 
-    def __init__(self, most_bytes: int = 0, *, has_body: bool = True) -> None:
+    ``is_streamed``: if its status is 200, its body is taken as it comes, and has no bound.
+    """
+
+    def __init__(self, most_bytes: int = 0, *, has_body: bool = True, is_streamed: bool = False) -> None:
         self.leaves_open = False
+        self.is_stream = False  # it has a head, and a body that is to be taken as it comes
+        self._is_streamed = is_streamed
         self._most = most_bytes
         self._has_body = has_body
         self._rest = b""  # what is not understood yet
@@ -121,6 +241,11 @@ class AnswerReader:
     def finish(self) -> Reply | None:
         """The server has closed the connection: the end of an answer that says no length."""
         return self._build() if self._head is not None and self._take == self._take_all else None
+
+    def take(self) -> bytes:
+        """What of the body has come since."""
+        parts, self._parts = self._parts, []
+        return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def _build(self) -> Reply:
         status, retry = self._head or (0, "")
@@ -144,6 +269,8 @@ class AnswerReader:
             return self._read_head(after) if after else None
         if not 200 <= status <= 599:
             raise OddAnswerError(f"an answer with the status {status}")
+        if self._is_streamed and status == 200:
+            self.is_stream, self._most = True, 0
         self._measure(status, low)
         self._head = status, find_header(head, low, b"\r\nretry-after:").decode("latin-1")
         return after

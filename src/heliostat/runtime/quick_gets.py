@@ -14,7 +14,7 @@ from urllib.parse import urlencode
 
 from heliostat.runtime.errors import AmbiguousError, UnavailableError
 from heliostat.runtime.http_exchange import HttpExchange, OddAnswerError
-from heliostat.runtime.http_session import words_of_system
+from heliostat.runtime.http_failures import words_of_system
 from heliostat.runtime.kept_exchanges import KeptExchanges, Place
 from heliostat.runtime.transport import Call, Chunks, MessageTransport, Reply, Transport
 
