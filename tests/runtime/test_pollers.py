@@ -396,6 +396,42 @@ def test_how_long_answers_have_been_alike_begins_anew_with_another_one_and_with_
     in_virtual_time(test)
 
 
+def test_equal_answers_with_silence_between_them_have_not_been_alike_for_long() -> None:
+    """A dashboard that lags now and then denies a job that it has; that it did so twice is no denial of a minute."""
+
+    async def test(facts: Facts, _told: list[tuple[float, str]]) -> None:
+        source = Source()
+        facts.watch("a", source.fetch, 2, greatest_age=60)
+        await asyncio.sleep(1)
+        source.value, answer = ConnectionError("gone"), source.value
+        await asyncio.sleep(9)
+        source.value, asked = answer, len(source.asked)
+        while len(source.asked) == asked:
+            await asyncio.sleep(0.1)
+        assert (isinstance(facts.get("a"), Fact), facts.held("a")) == (True, 4)  # of more than ten seconds
+        await asyncio.sleep(2.5)
+        assert facts.held("a") == pytest.approx(6)
+
+    in_virtual_time(test)
+
+
+def test_an_answer_after_a_time_in_which_nothing_was_known_is_the_first_of_its_like() -> None:
+    async def test(facts: Facts, _told: list[tuple[float, str]]) -> None:
+        source = Source()
+        facts.watch("a", source.fetch, 2, greatest_age=15)
+        await asyncio.sleep(9)
+        assert facts.held("a") == 8
+        source.value, answer = ConnectionError("gone"), source.value
+        await asyncio.sleep(40)
+        assert isinstance(facts.get("a"), Unknown)
+        source.value = answer
+        while isinstance(facts.get("a"), Unknown):
+            await asyncio.sleep(0.5)
+        assert facts.held("a") == 0
+
+    in_virtual_time(test)
+
+
 def test_what_is_due_almost_together_is_fetched_together() -> None:
     async def test(facts: Facts, _told: list[tuple[float, str]]) -> None:
         first, second, third = Source(), Source(), Source()

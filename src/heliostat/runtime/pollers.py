@@ -25,6 +25,7 @@ V = TypeVar("V")
 
 _SPREAD = 0.1  # of an interval, up and down, so that a thousand watches do not ask in step
 _MOST_INTERVALS = 16  # between two fetches that fail
+_MOST_SILENCE = 2.0  # intervals between two equal answers that count
 _TIMER_SLACK = 0.001  # seconds by which a timer may be early
 
 Fetch: TypeAlias = Callable[[], Awaitable[V]]
@@ -48,7 +49,7 @@ class _Watched(Generic[V]):
         self.value: V | None = None
         self.value_source = ""
         self.fetched_at: float | None = None
-        self.first_at: float = 0.0  # when the first of equal answers came
+        self.alike: float = 0.0  # seconds for which answers have been equal
         self.version = 0  # of what the fact is about: one more with every refresh
         self.known_version = 0  # that the value is of
         self.not_before = float("-inf")  # a fetch that begins earlier cannot tell
@@ -99,9 +100,13 @@ class FactCache(Generic[K, V]):
         return known
 
     def held(self, key: K) -> float:
-        """Seconds for which every answer, up to the last one, has been the same."""
+        """Seconds for which every answer, up to the last one, has been the same.
+
+        A silence between two of them counts as a short one, and after one so long that nothing was known they begin
+        anew: equal answers a minute apart say nothing of what was between them.
+        """
         watched = self._watched.get(key)
-        return 0.0 if watched is None or watched.fetched_at is None else watched.fetched_at - watched.first_at
+        return 0.0 if watched is None else watched.alike
 
     def watch(
         self, key: K, fetch: Fetch[V], every_seconds: float, *, source: str = "", greatest_age: float | None = None
@@ -242,8 +247,11 @@ class FactCache(Generic[K, V]):
     def _succeeded(self, key: K, watched: _Watched[V], value: V, source: str) -> None:
         is_other = watched.fetched_at is None or (value is not watched.value and value != watched.value)
         is_news = not watched.told or is_other
-        if is_other or watched.known_version != watched.version:
-            watched.first_at = self._clock()
+        is_first = is_other or not watched.told or watched.known_version != watched.version
+        if watched.fetched_at is None or is_first:
+            watched.alike = 0.0
+        else:
+            watched.alike += min(self._clock() - watched.fetched_at, _MOST_SILENCE * watched.every)
         watched.value, watched.value_source, watched.fetched_at = value, source, self._clock()
         watched.told, watched.failures, watched.known_version = True, 0, watched.version
         pause = watched.every * (1 - _SPREAD + 2 * _SPREAD * self._chance())

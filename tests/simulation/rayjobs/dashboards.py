@@ -169,14 +169,18 @@ class Dashboards:
     def _was_told(self, taken: Taken, owner: JsonObject) -> bool:
         """The operator has had Ray's answer, and has not begun anew since. Whoever shares a cluster shares its path.
 
-        An answer that came when it had given up waiting (it stood still meanwhile) has told it nothing.
+        An answer that came when it had given up waiting (it stood still meanwhile), or that was lost on its way, has
+        told it nothing; nor does it tell anything to whoever leads next.
         """
         status, since = status_of_job(owner), self.world.trace[taken.line :]
         path = f"/services/{status.get('rayClusterName')}-head-svc:"
         is_answered = any(path in line and line.endswith(f"{JOBS} → 200") for line in since)
-        is_given_up = any(path in line and f"{JOBS}: no answer within" in line for line in since)
-        is_anew = any("begins life" in line or "lost the lease" in line for line in since)
-        return is_answered and not is_given_up and not is_anew and "clusterSelector" not in owner["spec"]
+        is_failed = _is_lost(path, self.world.trace[: taken.line]) or any(
+            path in line and f"{JOBS}: " in line for line in since
+        )
+        leases = {line.split()[1] for line in since if "/leases/" in line and line.endswith("→ 200")}
+        is_anew = len(leases) > 1 or any("begins life" in line or "lost the lease" in line for line in since)
+        return is_answered and not is_failed and not is_anew and "clusterSelector" not in owner["spec"]
 
     async def _lose(self, head: str) -> None:
         """At once, with all that it knew."""
@@ -305,6 +309,14 @@ def find_job_by_id(state: State, id_: str) -> JsonObject | None:
 def status_of_job(job: JsonObject) -> JsonObject:
     status: JsonObject = job.get("status") or {}
     return status
+
+
+def _is_lost(path: str, before: list[str]) -> bool:
+    """The answer to the submission that is under way: it is carried out, and who sent it hears something else."""
+    last = next(
+        (line for line in reversed(before) if path in line and (f"{JOBS} meets" in line or "→ 200" in line)), ""
+    )
+    return any(fault in last for fault in ("carried_out=True", "LoseReply", "LandLate"))
 
 
 def _itself(pod: JsonObject, state: State) -> JsonObject | None:
