@@ -3,8 +3,9 @@
 ``python -m tools.kubernetes.build [PART ...]`` makes what is missing (kube-apiserver and etcd unless parts are named)
 and prints the path of each. A part is looked for in KUBEBUILDER_ASSETS and in the cache (HELIOSTAT_KUBERNETES, or the
 user's cache directory); etcd also in PATH, however old: what a server cannot do with it, clients have to do without.
-What is nowhere is built from its Go module, which comes through the Go module proxy alone. ``--version`` is for another
-Kubernetes than the usual one, into a directory of its own. Nothing is installed and nothing is started here.
+What is nowhere is built from its Go module, which comes through the Go module proxy alone; with ``--own`` also what is
+found elsewhere. ``--version`` is for another Kubernetes than the usual one, into a directory of its own. Nothing is
+installed and nothing is started here.
 """
 
 import argparse
@@ -56,11 +57,11 @@ def find(part: str, version: str = KUBERNETES) -> Path | None:
     return Path(installed) if installed else found
 
 
-def provide(part: str, version: str = KUBERNETES) -> Path:
+def provide(part: str, version: str = KUBERNETES, *, is_own: bool = False) -> Path:
     """Where a part is; it is made if it is nowhere. ``version`` is that of Kubernetes' own parts."""
     if part not in PARTS:
         raise BuildError(f"there is no part {part!r}: choose from {', '.join(PARTS)}")
-    found = find(part, version)
+    found = None if is_own else find(part, version)
     if found is not None:
         return found
     builders = {"etcd": _build_etcd, "kwok": _build_kwok}
@@ -125,11 +126,12 @@ def _go_build(part: str, modules: Path, flags: str, version: str = KUBERNETES) -
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Build the parts of a real Kubernetes control plane.")
     parser.add_argument("--version", default=KUBERNETES, help=f"of Kubernetes: {KUBERNETES}, or {OLDEST}, say")
+    parser.add_argument("--own", action="store_true", help="built here, although it is installed")
     parser.add_argument("parts", nargs="*", default=list(NEEDED), metavar="PART", help=f"of {', '.join(PARTS)}")
     try:
         chosen = parser.parse_args(arguments)
         for part in chosen.parts:
-            print(f"{part}: {provide(part, chosen.version)}", flush=True)
+            print(f"{part}: {provide(part, chosen.version, is_own=chosen.own)}", flush=True)
     except BuildError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
