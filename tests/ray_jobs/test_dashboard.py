@@ -98,14 +98,15 @@ def test_health_is_a_yes_a_no_or_no_answer() -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "is_told"),
+    ("words", "is_told", "is_silence"),
     [
-        ("error trying to reach service: dial tcp 10.0.0.1:8000: connect: connection refused", True),
-        ("error trying to reach service: dial tcp 10.0.0.1:8000: i/o timeout", False),
-        ("etcdserver: request timed out", False),
+        ("error trying to reach service: dial tcp 10.0.0.1:8000: connect: connection refused", True, False),
+        ("error trying to reach service: dial tcp 10.0.0.1:8000: i/o timeout", False, True),
+        ("etcdserver: request timed out", False, False),
+        ("admission webhook denied the request", False, False),
     ],
 )
-def test_what_the_api_server_says_for_itself_is_no_word_of_a_proxy(words: str, is_told: bool) -> None:
+def test_what_the_api_server_says_for_itself_is_no_word_of_a_proxy(words: str, is_told: bool, is_silence: bool) -> None:
     """Only that nobody listens there is: a request lost on our own way takes no endpoint away."""
 
     async def scene(at: Scene) -> None:
@@ -115,8 +116,9 @@ def test_what_the_api_server_says_for_itself_is_no_word_of_a_proxy(words: str, i
         if is_told:
             assert not await is_proxy_healthy(way)
         else:
-            with pytest.raises(UnavailableError):
+            with pytest.raises(UnavailableError) as caught:
                 await is_proxy_healthy(way)
+            assert caught.value.is_answer is not is_silence
 
     play(scene)
 

@@ -19,7 +19,8 @@ given.{}
 """
 _OFFLINE = """
 
-The run had no way to the internet: what programs fetch from elsewhere while they run was out of their reach."""
+The machine had a way to package registries at most: what programs fetch from elsewhere while they run was out of
+their reach."""
 _TITLES = "| sample | kinds | here | why |\n|---|---|---|---|"
 _ROW = re.compile(r"^\| `(?P<file>[^`]+)` \| (?P<kinds>[^|]*) \| (?P<here>[^|]*) \| (?P<why>.*) \|$", re.MULTILINE)
 _LONGEST = 300

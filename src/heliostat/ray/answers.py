@@ -176,6 +176,11 @@ def does_nobody_listen(words: str) -> bool:
     return any(sign in words.lower() for sign in _NOBODY_LISTENS)
 
 
+def is_of_the_way(words: str) -> bool:
+    """Whether the API server tells of its way to a Pod, and not of itself: a refusal, a store that is slow."""
+    return "error trying to reach service" in words.lower() or any(sign in words.lower() for sign in _NOT_REACHED)
+
+
 def words_of_server(body: bytes) -> str | None:
     """What the API server says for itself; None: the answer is from behind it."""
     try:

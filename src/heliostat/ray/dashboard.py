@@ -21,6 +21,7 @@ from heliostat.ray.answers import (
     check_job,
     decode_answer,
     does_nobody_listen,
+    is_of_the_way,
     judge_reply,
     words_of_server,
 )
@@ -179,7 +180,10 @@ class RayDashboard:
 
 
 async def is_proxy_healthy(way: Way) -> bool:
-    """Whether the Serve proxy of a Pod takes requests; False where nobody listens. No answer raises. Needs no token."""
+    """Whether the Serve proxy of a Pod takes requests; False where nobody listens. Needs no token.
+
+    No answer raises UnavailableError; what the API server says of itself instead OtherAnswerError.
+    """
     try:
         return await _is_healthy(way, Call(method="GET", path=f"{way.base}/-/healthz", most_bytes=_MOST_HEALTH))
     except UnavailableError as error:
@@ -194,7 +198,8 @@ async def _is_healthy(way: Way, call: Call) -> bool:
     except AmbiguousError as error:
         raise UnavailableError(str(error)) from None
     if way.is_proxied and (words := words_of_server(reply.body)) is not None:
-        raise UnavailableError(f"{call}: the API server answered {reply.status}: {words}")
+        kind = UnavailableError if is_of_the_way(words) else OtherAnswerError
+        raise kind(f"{call}: the API server answered {reply.status}: {words}")
     return reply.status == 200
 
 

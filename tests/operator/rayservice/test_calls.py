@@ -3,13 +3,14 @@
 import asyncio
 from typing import Any
 
+import msgspec
 import pytest
 
 from heliostat.operator.ray_access import RayAccess
 from heliostat.operator.rayservice.calls import MOST_SILENCES, ServeCalls
 from heliostat.plan.rayservice.answers import AskProxy
-from heliostat.ray.ways import DirectWays
-from heliostat.runtime.errors import AmbiguousError, UnavailableError
+from heliostat.ray.ways import DirectWays, ProxiedWays
+from heliostat.runtime.errors import AmbiguousError, OtherAnswerError, UnavailableError
 from heliostat.runtime.transport import Call, Reply
 
 QUESTION = AskProxy("head", "uid", "10.0.0.1", 8000)
@@ -63,3 +64,23 @@ def test_a_proxy_that_stays_silent_takes_no_requests() -> None:
 @pytest.mark.parametrize("answer", [503, "cannot connect to 10.0.0.1:8000: Connection refused"])
 def test_a_no_counts_at_once(answer: int | str) -> None:
     assert ask(200, answer, 200) == [True, False, True]
+
+
+def test_what_the_api_server_says_of_itself_takes_no_endpoint_away_however_often() -> None:
+    """A webhook that refused the way to Pods for a while took the only endpoint of a service away."""
+    client: Any = _NoClient()
+    refusal = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "message": "denied", "code": 422}
+
+    class Refusing:
+        async def send(self, _call: Call, _seconds: float) -> Reply:
+            return Reply(422, msgspec.json.encode(refusal))
+
+    line: Any = Refusing()
+    calls = ServeCalls(RayAccess(client, ProxiedWays(line)))
+
+    async def run() -> None:
+        for _ in range(3 * MOST_SILENCES):
+            with pytest.raises(OtherAnswerError):
+                await calls.ask_proxy("ns", QUESTION)()
+
+    asyncio.run(run())

@@ -50,8 +50,8 @@ class ServeCalls:
             way = self._access.way_to_pod(namespace, question.pod, question.ip, question.port)
             try:
                 is_healthy = await is_proxy_healthy(way)
-            except UnavailableError:
-                if self._hear_nothing(question.uid) < MOST_SILENCES:
+            except UnavailableError as error:
+                if error.is_answer or self._hear_nothing(question.uid) < MOST_SILENCES:  # not the proxy's
                     raise
                 return False
             self._silences.pop(question.uid, None)
