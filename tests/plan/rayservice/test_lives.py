@@ -3,9 +3,9 @@
 import pytest
 from msgspec import structs
 
-from heliostat.kube.plan import Delete, Patch
+from heliostat.kube.plan import Delete, Effect, Patch
 from heliostat.plan.rayservice.unused import UNUSED_SINCE
-from plan.rayservice.service_worlds import NAME, ServiceWorld, act, begin, deploy, run, settle
+from plan.rayservice.service_worlds import NAME, OTHER_CONFIG, ServiceWorld, act, begin, deploy, run, settle
 from plan.worlds import NAMESPACE, Tree, pod_template
 
 NEW_IMAGE = {"headGroupSpec": {"template": pod_template("ray-head", image="ray:new")}}
@@ -133,6 +133,22 @@ def test_a_third_spec_takes_the_place_of_the_pending_one() -> None:
     assert edited.pending not in ("", world.pending)
     assert edited.routed == world.active, "nothing that is outdated already gets requests"
     assert run(edited).active == edited.pending
+
+
+def test_the_configuration_of_a_third_spec_is_not_sent_to_the_cluster_that_requests_have_just_moved_to() -> None:
+    """The status does not call it the active one yet, and it is not what the edit asks for."""
+    moved = act(deploy(settle(act(start_upgrade()))))
+    assert (moved.routed, moved.status["activeServiceStatus"]["rayClusterName"] != moved.routed) == (
+        moved.pending,
+        True,
+    )
+    third = {"headGroupSpec": {"template": pod_template("ray-head", image="ray:third")}}
+    edited = moved.edit(rayClusterConfig=third, serveConfigV2=OTHER_CONFIG)
+    assert not [action for action in edited.plan().actions() if isinstance(action, Effect)]
+    assert act(edited).active == moved.pending
+    assert run(edited).active not in (moved.active, moved.pending)
+    in_place = moved.edit(serveConfigV2=OTHER_CONFIG)
+    assert [action for action in in_place.plan().actions() if isinstance(action, Effect)]
 
 
 def test_the_former_cluster_goes_after_the_delay_also_when_the_operator_was_restarted() -> None:

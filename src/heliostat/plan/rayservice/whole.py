@@ -10,6 +10,7 @@ from heliostat.desired.rayservice.names import choose_cluster_name
 from heliostat.plan.draft import Draft
 from heliostat.plan.rayservice import status as statuses
 from heliostat.plan.rayservice.clusters import ClusterChoice, ClusterInputs
+from heliostat.plan.rayservice.comparing import Fit
 from heliostat.plan.rayservice.gateway import plan_former_route
 from heliostat.plan.rayservice.observed import ACTIVE, PENDING, Look, ObservedService
 from heliostat.plan.rayservice.routing import choose_target, plan_services
@@ -33,12 +34,17 @@ def plan_whole(draft: Draft, look: Look, inputs: ClusterInputs, choice: ClusterC
 
 
 def _plan_serve(draft: Draft, look: Look, inputs: ClusterInputs, choice: ClusterChoice) -> ServeSight:
-    """Of the pending cluster while there is one; the active one gets no configuration that is for another cluster."""
+    """Of the pending cluster while there is one. None gets a configuration that is for another cluster.
+
+    A pending cluster that requests go to already is the active one from here on, whatever was edited meanwhile: with
+    another spec it keeps what it runs until the next one takes over.
+    """
     observed = look.observed
     found = observed.find_pending() if inputs.has_pending else observed.find_active()
     if not isinstance(found, dict) or (choice is ClusterChoice.NEW and not inputs.has_pending):
         return ServeSight.nothing()
-    serve = plan_serve(look, found, Order(keeps_config=choice is ClusterChoice.GIVEN_UP))
+    is_outdated = inputs.is_pending_routed and inputs.pending is Fit.OTHER and inputs.are_upgrades_on
+    serve = plan_serve(look, found, Order(keeps_config=is_outdated or choice is ClusterChoice.GIVEN_UP))
     # A pending cluster that is about to be replaced gets nothing any more.
     if choice is not ClusterChoice.NEW:
         draft.add("serve", serve.part)
