@@ -94,6 +94,23 @@ def test_a_rayjob_that_is_complete_runs_also_when_its_pods_are_gone() -> None:
     assert judge_objects([job], []) == Verdict(RUNS)
 
 
+@pytest.mark.parametrize(("code", "expected"), [(0, Verdict(RUNS)), (1, None)])
+def test_a_head_whose_submitter_has_ended_well_is_never_ready_again(code: int, expected: Verdict | None) -> None:
+    job = {**document("RayJob"), "status": {"jobDeploymentStatus": "Complete"}}
+    submitter = {"name": "submitter", "ready": False, "state": {"terminated": {"exitCode": code}}}
+    head = {"name": "head", "ready": True, "state": {"running": {}}}
+    beside = pod() | {"status": {"phase": "Running", "containerStatuses": [head, submitter]}}
+    assert judge_objects([job], [beside]) == expected
+
+
+def test_a_raycronjob_runs_when_one_of_its_jobs_is_complete_although_the_next_has_begun() -> None:
+    cron = {**document("RayCronJob"), "status": {"lastScheduleTime": "2027-01-15T08:00:00Z"}}
+    next_one = {**document("RayJob"), "status": {"jobDeploymentStatus": "Initializing"}}
+    assert judge_objects([cron, next_one], [pod()]) is None
+    complete = {**document("RayJob"), "status": {"jobDeploymentStatus": "Complete"}}
+    assert judge_objects([cron, complete, next_one], [pod()]) == Verdict(RUNS)
+
+
 def test_a_program_that_is_written_to_run_for_longer_does_what_it_should() -> None:
     job = {**document("RayJob"), "status": {"jobDeploymentStatus": "Running", "jobStatus": "RUNNING"}}
     assert judge_objects([job], [READY]) is None
@@ -145,8 +162,8 @@ def test_what_nothing_is_said_about_is_told_by_its_state() -> None:
 
 
 def test_a_run_without_the_internet_says_so() -> None:
-    assert "no way to the internet" in build_page([], is_online=False)
-    assert "no way to the internet" not in build_page([])
+    assert "package registries at most" in build_page([], is_online=False)
+    assert "package registries at most" not in build_page([])
 
 
 def test_what_a_sample_asks_for_and_does_not_get_is_said_though_it_runs() -> None:

@@ -117,7 +117,7 @@ def judge_objects(objects: Iterable[Tree], pods: Sequence[Tree]) -> Verdict | No
         if why:
             return Verdict(CANNOT, why)
     done = all(_is_there(each) for each in found) and all(_is_ready(pod) for pod in pods)
-    if not done:
+    if not done and not _has_kept_time(found):
         return None
     # The Pods of a RayJob may be gone when it is over.
     is_acted_on = bool(pods) or any(map(is_ray, found))
@@ -155,9 +155,20 @@ def _find_obstacle(pod: Tree) -> str:
     return ""
 
 
+def _has_kept_time(found: Sequence[Tree]) -> bool:
+    """A RayCronJob of whose jobs one is complete; with the next ones it begins anew, every minute perhaps."""
+    jobs = [each for each in found if each["kind"] == "RayJob"]
+    return any(each["kind"] == "RayCronJob" for each in found) and any(map(_is_there, jobs))
+
+
 def _is_ready(pod: Tree) -> bool:
+    """Or done: a submitter beside the head ends well, and its Pod is never ready again."""
     status = pod.get("status", {})
     if status.get("phase") == "Succeeded" or pod["metadata"].get("deletionTimestamp"):
+        return True
+    containers = status.get("containerStatuses", ())
+    has_ended = [each["state"].get("terminated", {}).get("exitCode") == 0 for each in containers if not each["ready"]]
+    if has_ended and all(has_ended):
         return True
     return any(each["type"] == "Ready" and each["status"] == "True" for each in status.get("conditions", ()))
 
