@@ -3,10 +3,13 @@
 import pytest
 from msgspec import structs
 
+from heliostat.kube.facts import Unknown
 from heliostat.kube.plan import Delete, Effect, Patch
+from heliostat.plan.kind import UNKNOWN_POLL
+from heliostat.plan.rayservice.kind import RAY_SERVICE
 from heliostat.plan.rayservice.unused import UNUSED_SINCE
 from plan.rayservice.service_worlds import NAME, OTHER_CONFIG, ServiceWorld, act, begin, deploy, run, settle
-from plan.worlds import NAMESPACE, Tree, pod_template
+from plan.worlds import NAMESPACE, Tree, plan_by_row, pod_template
 
 NEW_IMAGE = {"headGroupSpec": {"template": pod_template("ray-head", image="ray:new")}}
 
@@ -274,3 +277,13 @@ def test_a_head_is_left_out_when_asked_and_while_its_proxy_is_not_well() -> None
     ill = run(structs.replace(world, are_proxies_healthy=False))
     assert ill.status["numServeEndpoints"] == 1
     assert run(structs.replace(ill, are_proxies_healthy=True)).status["numServeEndpoints"] == 2
+
+
+def test_a_service_whose_pods_the_server_does_not_show_is_looked_at_again() -> None:
+    """When they are shown again, none of them need have changed: nothing else would requeue it."""
+    world = run(begin())
+    observed = world.observe()
+    hidden = structs.replace(observed, pods=dict.fromkeys(observed.pods, Unknown("the right to do so was taken")))
+    remembered, settings, now = world.remembered, world.settings, world.world.now
+    plans = [plan_by_row(RAY_SERVICE, each, each.service, remembered, settings, now) for each in (observed, hidden)]
+    assert [plan.wake_after for plan in plans] == [None, UNKNOWN_POLL]

@@ -73,7 +73,8 @@ class ObservedService(Struct, frozen=True, kw_only=True):
 
     @property
     def has_unknown(self) -> bool:
-        return self.objects.has_unknown or isinstance(self.endpoints, Unknown)
+        unsure = (self.endpoints, *self.pods.values())
+        return self.objects.has_unknown or any(isinstance(each, Unknown) for each in unsure)
 
     @property
     def status(self) -> JsonObject:
