@@ -20,7 +20,7 @@ import msgspec
 from msgspec import Struct
 
 from heliostat.api.crds import all_crds
-from load.control_planes import find_old_etcd, missing_parts, own_plane, real_plane
+from load.control_planes import find_hindrance, own_plane, real_plane
 from load.pods import PODS, build_worker
 from load.targets import Target, memory_mb, processor_seconds
 
@@ -206,11 +206,8 @@ def repeat(target: Target, beside: tuple[int, ...], rounds: int) -> Times:
 
 def measure_real(rounds: int) -> tuple[Times, float] | str:
     """Or why not."""
-    missing = missing_parts()
-    if missing:
-        return f"not built: {', '.join(missing)} (python -m tools.kubernetes.build {' '.join(missing)})"
-    if old := find_old_etcd():
-        return f"kwok's nodes stall with etcd {old} (python -m tools.kubernetes.build --own etcd)"
+    if hindrance := find_hindrance():
+        return hindrance
     with real_plane(MACHINES) as (target, simulating):
         megabytes = rest(target)
         times = repeat(target, simulating, rounds)

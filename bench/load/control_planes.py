@@ -60,25 +60,21 @@ def own_plane(nodes: int) -> Iterator[Target]:
         yield target
 
 
-def missing_parts() -> list[str]:
-    """Which programs of the real one are not built; tools/kubernetes/build.py makes them."""
+def find_hindrance() -> str:
+    """Why the real one cannot be measured here, with the command that mends it; or nothing."""
     sys.path.insert(0, str(ROOT))
     from tools.kubernetes.build import find
 
-    return [part for part in ("etcd", "kube-apiserver", *PARTS) if find(part) is None]
-
-
-def find_old_etcd() -> str:
-    """The version of an etcd that cannot tell how far a watch is, or nothing: kwok's nodes stall with such a one.
-
-    Pods are bound at once and reported ready 16 to 40 s later, whoever made them; so nothing is measured with it.
-    """
-    from tools.kubernetes.build import find
-
+    missing = [part for part in ("etcd", "kube-apiserver", *PARTS) if find(part) is None]
+    if missing:
+        return f"not built: {', '.join(missing)} (python -m tools.kubernetes.build {' '.join(missing)})"
     told = subprocess.run([str(find("etcd")), "--version"], capture_output=True, text=True, check=True).stdout
     version = tuple(map(int, re.findall(r"etcd Version: (\d+)\.(\d+)\.(\d+)", told)[0]))
-    is_new = version >= (3, 5, 8) or (3, 4, 25) <= version < (3, 5)
-    return "" if is_new else ".".join(map(str, version))
+    if version >= (3, 5, 8) or (3, 4, 25) <= version < (3, 5):
+        return ""
+    # It cannot tell how far a watch is: Pods are bound at once and reported ready 16 to 40 s later, whoever made them.
+    shown = ".".join(map(str, version))
+    return f"kwok's nodes stall with etcd {shown} (python -m tools.kubernetes.build --own etcd)"
 
 
 @contextmanager

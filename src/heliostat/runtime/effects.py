@@ -55,7 +55,7 @@ class Effects:
         except RefusedError:
             self._outdate(effect)  # we believed that it would be taken: what is known may be old
             raise
-        except BaseException as error:
+        except BaseException as error:  # cancelled, too: it may have been carried out, and may yet be
             self._outdate(effect, _last_landing(effect, error, begun, clock()))
             raise
         self._outdate(effect)

@@ -60,17 +60,18 @@ class HttpExchange(asyncio.Protocol):
         self._transport.write(request)
         alarm = loop.call_at(deadline, _be_late, answer) if deadline is not None else None
         try:
-            return await answer
-        except BaseException:
+            found = await answer
+        except BaseException:  # cancelled, too: nobody else knows that something is under way on this connection
             self.end()
             raise
         finally:
             if alarm is not None:
                 alarm.cancel()
-            if self._stream is None:
-                self._reader = None
-                if not self.is_idle:
-                    self.end()
+        if self._stream is None:
+            self._reader = None
+            if not self.is_idle:
+                self.end()
+        return found
 
     def data_received(self, data: bytes) -> None:
         answer, reader, stream = self._answer, self._reader, self._stream
