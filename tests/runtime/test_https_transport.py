@@ -23,7 +23,7 @@ from heliostat.kube.hidden import Hidden
 from heliostat.runtime.connection import AccessError, Connection
 from heliostat.runtime.errors import AmbiguousError, UnavailableError
 from heliostat.runtime.http_exchange import MOST_UNREAD
-from heliostat.runtime.https_transport import HttpsTransport
+from heliostat.runtime.https_transport import SENT_AT_ONCE, HttpsTransport
 from heliostat.runtime.stored_credentials import StoredCredentials
 from heliostat.runtime.stored_texts import FixedText
 from heliostat.runtime.transport import Call, Chunks, Reply
@@ -479,13 +479,16 @@ def _subject(server: RawServer) -> str:
     return str(dict(part[0] for part in certificate["subject"])["commonName"])
 
 
-def test_a_proxy_is_used() -> None:
-    wanted: list[str] = []
+async def relay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    while data := await reader.read(65536):
+        writer.write(data)
+    writer.close()
 
-    async def relay(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        while data := await reader.read(65536):
-            writer.write(data)
-        writer.close()
+
+@asynccontextmanager
+async def proxied(server: RawServer) -> AsyncIterator[tuple[HttpsTransport, list[str]]]:
+    """A transport that goes through a proxy, and what the proxy was asked for."""
+    wanted: list[str] = []
 
     async def proxy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         line = (await reader.readuntil(b"\r\n\r\n")).split(b"\r\n")[0].decode()
@@ -495,12 +498,78 @@ def test_a_proxy_is_used() -> None:
         writer.write(b"HTTP/1.1 200 Connected\r\n\r\n")
         await asyncio.gather(relay(reader, inner_writer), relay(inner_reader, writer), return_exceptions=True)
 
+    async with listening(proxy) as port:
+        connection = replace(connection_to(server.port), proxy=Hidden(f"http://127.0.0.1:{port}"))
+        async with transport_to(connection) as transport:
+            yield transport, wanted
+
+
+def test_a_proxy_is_used() -> None:
     async def test() -> None:
-        async with raw_server(answer_ok) as server, listening(proxy) as port:
-            connection = replace(connection_to(server.port), proxy=Hidden(f"http://127.0.0.1:{port}"))
-            async with transport_to(connection) as transport:
-                assert (await transport.send(call("POST"), LONG)).status == 200
+        async with raw_server(answer_ok) as server, proxied(server) as (transport, wanted):
+            assert (await transport.send(call("POST"), LONG)).status == 200
             assert wanted == [f"CONNECT 127.0.0.1:{server.port} HTTP/1.1"]
+
+    run(test())
+
+
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_a_stream_through_a_proxy_ends_and_breaks_as_any_other(is_whole: bool) -> None:
+    async def answer(exchange: Exchange) -> bool:
+        await exchange.say(STREAM + chunk(b"one"))
+        await exchange.say(chunk(b"two") + (b"0\r\n\r\n" if is_whole else b"5\r\nab"))
+        return False
+
+    async def test() -> None:
+        async with raw_server(answer) as server, proxied(server) as (transport, _wanted):
+            stream: Any = await transport.open(call(), LONG)
+            read = bytearray()
+            try:
+                async for piece in stream:
+                    read += piece
+                assert is_whole
+            except UnavailableError:
+                assert not is_whole
+            assert read.startswith(b"onetwo")
+            await stream.aclose()
+
+    run(test())
+
+
+def test_a_refused_stream_through_a_proxy_is_a_reply() -> None:
+    async def refuse(exchange: Exchange) -> bool:
+        await exchange.say(b"HTTP/1.1 410 Gone\r\nContent-Length: 4\r\n\r\ngone")
+        return True
+
+    async def test() -> None:
+        async with raw_server(refuse) as server, proxied(server) as (transport, _wanted):
+            assert await transport.open(call(), LONG) == Reply(410, b"gone")
+
+    run(test())
+
+
+@pytest.mark.parametrize("is_answered", [True, False])
+def test_a_large_body_is_sent_once_and_whole(is_answered: bool) -> None:
+    """By the library, which would send a PUT again when a connection breaks that it had kept."""
+    body = bytes(SENT_AT_ONCE + 1)
+
+    lengths: list[int] = []
+
+    async def answer(exchange: Exchange) -> bool:
+        lengths.append(len(exchange.body))
+        return await answer_ok(exchange) if len(lengths) == 1 or is_answered else False
+
+    async def test() -> None:
+        async with raw_server(answer) as server, transport_to(connection_to(server.port)) as transport:
+            put = Call(method="PUT", path="/x", body=body)
+            assert (await transport.send(put, LONG)).status == 200
+            if is_answered:
+                assert (await transport.send(put, LONG)).status == 200
+            else:
+                with pytest.raises(AmbiguousError, match="PUT /x"):
+                    await transport.send(put, LONG)
+            assert lengths == [len(body)] * 2
+            assert server.connections == 1
 
     run(test())
 
