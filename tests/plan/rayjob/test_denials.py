@@ -36,6 +36,19 @@ def test_a_denial_counts_once_ray_has_kept_to_it() -> None:
     assert act(denied_for(world, 6.0)).phase == "Failed"
 
 
+def test_a_denial_that_does_not_count_yet_ends_no_silence() -> None:
+    """A Ray that is silent, denies the job once, and is silent again has its time-out, counted from the first time."""
+    world = running()
+    silent = act(world.with_ray(structs.replace(world.ray, is_silent=True)))
+    since = silent.status["jobStatusCheckFailureStartTime"]
+    denied = act(denied_for(silent.with_ray(world.ray).after(100), 0.0))
+    assert (denied.phase, denied.status["jobStatusCheckFailureStartTime"]) == ("Running", since)
+    heard = act(silent.with_ray(world.ray).after(100))
+    assert "jobStatusCheckFailureStartTime" not in heard.status
+    again = act(denied.with_ray(structs.replace(denied.ray, is_silent=True)).after(250))
+    assert again.status["reason"] == "JobStatusCheckTimeoutExceeded"
+
+
 def test_the_denial_of_another_head_counts_at_once() -> None:
     world = run(begin(submissionMode="HTTPMode"))
     world = head(world, "first")

@@ -181,7 +181,8 @@ def _note_answer(phase: Phase, look: Look) -> JsonObject:
         return statuses.note_info(statuses.note_cluster(status, look.sight.tree), look.info)
     if look.voice is Voice.SILENT or look.remembered.submit_failure:
         return statuses.note_silence(status, look.now)
-    return statuses.note_answer(status)
+    # A denial that does not count yet ends no silence: else a Ray that is heard now and then would never be given up.
+    return status if look.was_seen and look.doubt else statuses.note_answer(status)
 
 
 def _prepare(draft: Draft, status: JsonObject, look: Look) -> JsonObject:
