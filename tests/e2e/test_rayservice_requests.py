@@ -5,7 +5,6 @@ back, and all of that once more while the operator is killed every five seconds.
 """
 
 import contextlib
-import json
 import os
 import signal
 import threading
@@ -20,6 +19,7 @@ from e2e.clusters import needs_real_ray
 from e2e.local_machine import LocalMachine, local_machine
 from e2e.services import RealService, Tree, build_service
 from e2e.steady_requests import asking, describe, list_failures, list_late
+from e2e.stepping import GATEWAY_URL, build_stepping, has_route, read_share
 
 IS_LONG = bool(os.environ.get("HELIOSTAT_SOAK"))
 pytestmark = needs_real_ray
@@ -34,7 +34,6 @@ DELETION_DELAY_SECONDS = 5.0  # of the document
 DRAIN_SECONDS = 10.0  # after which nobody gets an answer of the version before
 QUIET_ANSWERS = 250  # with which the usual time of an answer is known
 URL = "http://stand-serve-svc:8000"
-GATEWAY_URL = "http://stand-gateway-heliostat"
 
 
 @contextmanager
@@ -72,14 +71,6 @@ def move(service: RealService, document: Tree) -> tuple[float, float, float]:
     return begun, moved, time.time()
 
 
-def build_stepping(version: str, interval: int = 3) -> Tree:
-    """Its clusters get requests in quarters, and capacity in halves."""
-    steps = {"stepSizePercent": 25, "intervalSeconds": interval, "maxSurgePercent": 50}
-    options = {"gatewayClassName": "heliostat", **steps}
-    strategy = {"type": "NewClusterWithIncrementalUpgrade", "clusterUpgradeOptions": options}
-    return build_service(version, cluster={"enableInTreeAutoscaling": True}, upgradeStrategy=strategy)
-
-
 def go_back(service: RealService, here: Tree, there: Tree) -> tuple[float, float]:
     """Half the way there, and back to where it was: when that began, and when it was over."""
     begun, former = time.time(), service.active()
@@ -90,20 +81,6 @@ def go_back(service: RealService, here: Tree, there: Tree) -> tuple[float, float
     service.wait(lambda: service.condition("RollbackInProgress")[0] != "True")
     assert service.active() == former
     return begun, time.time()
-
-
-def has_route(service: RealService) -> bool:
-    """Requests get through: Ready tells of Pods alone, as it does in KubeRay."""
-    name = f"{service.name}-httproute"
-    found = service.machine.kubectl("get", "httproute", name, "--ignore-not-found", "-o", "json")
-    parents = json.loads(found or "{}").get("status", {}).get("parents", [])
-    told = {each["type"]: each["status"] for parent in parents for each in parent["conditions"]}
-    return told.get("Accepted") == told.get("ResolvedRefs") == "True"
-
-
-def read_share(service: RealService) -> int:
-    """Of the requests, in percent, that go to the pending cluster."""
-    return int((service.status().get("pendingServiceStatus") or {}).get("trafficRoutedPercent") or 0)
 
 
 OPERATORS = pytest.mark.parametrize(

@@ -1,0 +1,1 @@
+"""Commands: arguments become one call, and its result is printed."""

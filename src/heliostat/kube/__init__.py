@@ -1,0 +1,1 @@
+"""Kubernetes' vocabulary, pure: quantities, selectors, conditions, owner references, YAML, schemas, plans, facts."""

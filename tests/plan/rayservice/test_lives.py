@@ -229,6 +229,26 @@ def test_suspended_means_that_nothing_is_left_and_resume_makes_it_anew() -> None
     assert resumed.active != world.active
 
 
+def test_a_suspension_that_was_begun_is_finished_whatever_is_asked_for_meanwhile() -> None:
+    world = run(begin())
+    suspending = act(world.edit(suspend=True))
+    for wish in (False, True, False):
+        suspending = suspending.edit(suspend=wish)
+        assert suspending.condition("Suspending")[0] == "True"
+        assert any(isinstance(action, Delete) for action in suspending.plan().actions())
+    resumed = run(suspending)
+    assert resumed.condition("Suspended") == ("False", "RayServiceResumed")
+    assert resumed.condition("Ready") == ("True", "NonZeroServeEndpoints")
+    assert resumed.active not in ("", world.active)
+
+
+def test_a_service_born_suspended_has_nothing_until_it_is_resumed() -> None:
+    suspended = run(begin(suspend=True))
+    assert suspended.condition("Suspended") == ("True", "SuspendComplete")
+    assert suspended.names("RayCluster") == suspended.names("Service") == set()
+    assert run(suspended.edit(suspend=False)).condition("Ready") == ("True", "NonZeroServeEndpoints")
+
+
 @pytest.mark.parametrize("delay", [0, 60])
 def test_a_suspended_service_deletes_each_cluster_once_whatever_the_delay(delay: int) -> None:
     world = act(start_upgrade(rayClusterDeletionDelaySeconds=delay).edit(suspend=True))

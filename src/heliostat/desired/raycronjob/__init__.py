@@ -1,0 +1,1 @@
+"""The objects of a RayCronJob: a RayJob for each tick of its schedule."""

@@ -1,0 +1,1 @@
+"""The objects of a RayService: RayClusters, Services, Gateway and HTTPRoute, the Serve config."""

@@ -1,0 +1,1 @@
+"""The next plan of a RayCluster."""

@@ -1,4 +1,4 @@
-"""Revisions: which template of a Deployment is the how-manieth, kept in annotations of its ReplicaSets.
+"""Revisions: the number of each template of a Deployment, kept in annotations of its ReplicaSets.
 
 Rules: the newest ReplicaSet has a revision above all others; one that is rolled back to gets a new revision and
 remembers the old ones in its history; the Deployment's annotations are copied to its newest ReplicaSet, but for those

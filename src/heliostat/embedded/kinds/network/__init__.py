@@ -1,0 +1,1 @@
+"""Services, endpoints, Ingresses and NetworkPolicies: defaults and validation."""

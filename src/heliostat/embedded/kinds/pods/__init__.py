@@ -1,0 +1,1 @@
+"""Pods and Pod templates: defaults and validation, part by part."""

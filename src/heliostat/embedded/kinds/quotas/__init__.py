@@ -1,0 +1,1 @@
+"""LimitRanges, ResourceQuotas and PriorityClasses: validation, and what counts against a quota."""

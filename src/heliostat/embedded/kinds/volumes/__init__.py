@@ -1,0 +1,1 @@
+"""Volumes of Pods, claims and StorageClasses: defaults and validation."""

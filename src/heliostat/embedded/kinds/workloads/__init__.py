@@ -1,0 +1,1 @@
+"""Kinds that make Pods, from Deployment to CronJob: defaults, validation, ``scale``."""

@@ -1,0 +1,1 @@
+"""The container runtime: namespaces, control groups, limits, and the node's side of the shim."""

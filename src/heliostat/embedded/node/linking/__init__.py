@@ -1,0 +1,1 @@
+"""The connection from API server to node, for logs, exec, port-forward and proxied requests."""

@@ -1,0 +1,1 @@
+"""The Pod network: addresses, the bridge, ClusterIPs, DNS, and the way out."""

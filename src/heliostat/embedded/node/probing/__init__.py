@@ -1,0 +1,1 @@
+"""Probes and lifecycle hooks, and HTTP requests that are passed on to Pods."""

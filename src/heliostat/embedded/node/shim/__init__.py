@@ -1,0 +1,1 @@
+"""PID 1 of a Pod: starts its containers and outlives the node. Standard library only."""

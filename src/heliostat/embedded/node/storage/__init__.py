@@ -1,0 +1,1 @@
+"""Volumes on disk: what they are made from, how they are mounted, kept in step and removed."""

@@ -1,0 +1,1 @@
+"""Admission: namespaces, ServiceAccounts, LimitRanges, quotas, and what Pods are given."""

@@ -1,0 +1,1 @@
+"""Writes: create, update, patch, apply, delete, and the subresources that write."""

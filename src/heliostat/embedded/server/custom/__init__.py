@@ -1,0 +1,1 @@
+"""CustomResourceDefinitions: how they are judged, established and served, and their objects validated."""

@@ -1,0 +1,1 @@
+"""What the server says of itself: discovery, health, version, and answers to reviews."""

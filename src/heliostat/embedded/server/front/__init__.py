@@ -1,0 +1,1 @@
+"""HTTP: connections, bodies, upgrades, content negotiation. The one place that knows the HTTP library."""

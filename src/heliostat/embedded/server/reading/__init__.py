@@ -1,0 +1,1 @@
+"""Reads: get, list with pages, and watch."""

@@ -1,0 +1,1 @@
+"""Upgraded connections, WebSocket and SPDY, for exec, attach and port-forward."""
