@@ -94,9 +94,9 @@ class RealService:
         staying = [pod for pod in pods if "deletionTimestamp" not in pod["metadata"]]
         return staying[0] if len(staying) == 1 else {}
 
-    def ask(self, path: str) -> Tree:
-        """Through the API server's proxy of the serve Service."""
-        where = f"/api/v1/namespaces/default/services/{self.name}-serve-svc:serve/proxy{path}"
+    def ask(self, path: str, cluster: str = "") -> Tree:
+        """Through the API server's proxy of the serve Service, or of a cluster's own where requests move in steps."""
+        where = f"/api/v1/namespaces/default/services/{cluster or self.name}-serve-svc:serve/proxy{path}"
         answer: Tree = json.loads(self.machine.kubectl("get", "--raw", where))
         return answer
 

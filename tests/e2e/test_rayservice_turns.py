@@ -81,7 +81,7 @@ def test_a_pending_cluster_that_lost_its_head_and_a_suspension_on_the_way(servic
     machine.kubectl("delete", "pod", "-l", f"ray.io/cluster={pending},ray.io/node-type=head", "--wait=false")
     service.apply(build_stepping("first", SLOWLY))
     service.wait(lambda: is_back(service, first), MOVE_SECONDS)
-    service.wait_for_answer("/fruit?amount=2", {"cost": 6, "version": "first"})
+    assert service.ask("/fruit?amount=2", first) == {"cost": 6, "version": "first"}
 
     pending = begin(service, "second", 25)
     assert list_backends(service) == [(f"{first}-serve-svc", 75), (f"{pending}-serve-svc", 25)]
@@ -93,4 +93,4 @@ def test_a_pending_cluster_that_lost_its_head_and_a_suspension_on_the_way(servic
     service.patch({"suspend": False})
     service.wait_until_ready()
     service.wait(lambda: has_route(service))
-    service.wait_for_answer("/fruit?amount=2", {"cost": 6, "version": "second"})
+    assert service.ask("/fruit?amount=2", service.active()) == {"cost": 6, "version": "second"}
