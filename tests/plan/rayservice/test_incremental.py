@@ -315,6 +315,45 @@ def test_suspended_in_the_middle_nothing_is_left_and_it_comes_back_whole() -> No
     assert resumed.condition("Ready")[0] == "True"
 
 
+def test_an_edit_right_after_a_step_goes_on_from_where_requests_are() -> None:
+    """The route was moved, and nobody told it in the status for a minute: the way back, and onwards, begin there."""
+    world = moved_unseen(upgraded_to((50, 25, 100, 75)))
+    back, weights = follow_weights(world.edit(rayClusterConfig=OLD_IMAGE).after(60))
+    assert weights == [50, 25, 0]
+    assert back.weights == {world.active: 100}
+
+    world = moved_unseen(upgraded_to((50, 50, 50, 50)).edit(rayClusterConfig=OLD_IMAGE))
+    onwards, weights = follow_weights(world.edit(rayClusterConfig=NEW_IMAGE).after(60))
+    assert weights == [25, 50, 75, 100]
+    assert onwards.active == world.pending
+
+
+def moved_unseen(world: ServiceWorld) -> ServiceWorld:
+    """The next step is taken, and the status does not tell it yet."""
+    former, told = world.weights, world.shares[1]
+    for _ in range(60):
+        world = act(world)
+        if world.weights != former:
+            break
+        world = deploy(settle(world)).after(1.0)
+    assert world.weights != former
+    assert world.shares[1] == told
+    return world
+
+
+def follow_weights(world: ServiceWorld) -> tuple[ServiceWorld, list[int]]:
+    """Of the pending cluster, from now until one of them has everything."""
+    pending, weights = world.pending, [world.weights[world.pending]]
+    for _ in range(60):
+        world = tick(world)
+        weight = world.weights.get(pending, 0)
+        if weight != weights[-1]:
+            weights.append(weight)
+        if weight in (0, 100):
+            break
+    return live(world, 8), weights
+
+
 def test_a_restart_in_the_middle_sends_nothing_again() -> None:
     world = upgraded_to((50, 25, 100, 75))
     assert act(world.restart()).configured == world.configured

@@ -102,13 +102,17 @@ def _plan_absent(draft: Draft, look: Look, inputs: ClusterInputs) -> statuses.Sh
 
 
 def _read_pair(look: Look, limits: StepLimits, *, is_back: bool) -> Pair:
-    """With the weights that the route was seen to have, if they are a step from those that the status tells."""
+    """With the weights that the route was seen to have, if they are a step from those that the status tells.
+
+    A step either way: the spec may have been edited after the route was moved and before the status told so.
+    """
     active, pending = read_slot(look.observed, ACTIVE), read_slot(look.observed, PENDING)
     told = Split(active.share(ALL, ALL), pending.share(0, 0), is_back)
     route = find_route(look.observed)
     shown = read_weights(route, (active.name, pending.name)) if isinstance(route, dict) else {}
     weights = shown.get(active.name), shown.get(pending.name, 0)
-    if weights not in (told.weights, next_weights(told, limits)):
+    onwards, back = (next_weights(replace(told, is_back=way), limits) for way in (False, True))
+    if weights not in (told.weights, onwards, back):
         return Pair(active, pending, told)
     seen = active.seen(weights[0], look.now), pending.seen(shown.get(pending.name), look.now)
     return Pair(*seen, Split(seen[0].share(ALL, ALL), seen[1].share(0, 0), is_back), has_news=seen != (active, pending))
