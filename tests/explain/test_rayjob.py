@@ -10,7 +10,7 @@ from heliostat.explain.rayjob.job import explain_job
 from heliostat.explain.scene import Scene
 from heliostat.kube.timestamps import format_timestamp
 from plan.rayjob.job_worlds import JobWorld, Ray, act, begin, job_tree, run
-from plan.worlds import NOW
+from plan.worlds import NOW, Tree
 
 
 def explain(world: JobWorld) -> Explanation:
@@ -100,22 +100,32 @@ def test_an_edit_of_the_program_is_known_from_what_the_operator_told() -> None:
         assert (notes[0].why == "spec.entrypoint changed") == is_told, "another attempt follows it"
 
 
-def test_a_submitter_image_that_nobody_provides_is_named_with_a_fix() -> None:
+def explain_with_submitter(image: str, phase: str, state: Tree) -> Explanation:
+    """Of a job that Ray does not know yet."""
     world = run(begin(submissionMode="K8sJobMode").with_ray(Ray(is_silent=True)))
     assert world.job is not None
-    waiting = {"reason": "ErrImagePull", "message": 'no entry of images.toml stands for the image "nobody/has-this:1"'}
     pod = {
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": {"name": "job-x", "uid": "u", "ownerReferences": [{"kind": "Job", "name": "job", "uid": "j"}]},
-        "spec": {"nodeName": "n", "containers": [{"name": "ray-job-submitter", "image": "nobody/has-this:1"}]},
+        "spec": {"nodeName": "n", "containers": [{"name": "ray-job-submitter", "image": image}]},
         "status": {
-            "phase": "Pending",
-            "containerStatuses": [{"name": "ray-job-submitter", "ready": False, "state": {"waiting": waiting}}],
+            "phase": phase,
+            "containerStatuses": [{"name": "ray-job-submitter", "ready": phase == "Running", "state": state}],
         },
     }
-    scene = Scene(tree=world.job, objects=(*world.objects, pod), now=world.now)
-    first = explain_job(scene, Settings()).sentences[0]
+    return explain_job(Scene(tree=world.job, objects=(*world.objects, pod), now=world.now), Settings())
+
+
+def test_a_submitter_image_that_nobody_provides_is_named_with_a_fix() -> None:
+    waiting = {"reason": "ErrImagePull", "message": 'no entry of images.toml stands for the image "nobody/has-this:1"'}
+    first = explain_with_submitter("nobody/has-this:1", "Pending", {"waiting": waiting}).sentences[0]
     assert first.what == "Pod job-x is not ready: ErrImagePull"
     assert "nobody/has-this:1" in first.why
     assert "spec.submitterPodTemplate" in first.fix
+
+
+def test_while_ray_does_not_know_the_job_the_submitter_s_log_is_named() -> None:
+    explained = explain_with_submitter("ray:1", "Running", {"running": {}})
+    assert explained.notes[0].what == "Ray does not know the job yet: Pod job-x is about to submit it"
+    assert "kubectl logs job-x" in explained.notes[0].fix

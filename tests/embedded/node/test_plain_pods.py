@@ -67,6 +67,19 @@ def test_a_pod_says_what_it_shares_and_leaves_nothing(tmp_path: Path) -> None:
     asyncio.run(scenario())
 
 
+def test_a_pod_finds_services_at_the_address_of_the_machine(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with plain_world(tmp_path) as world:
+            variable = {"name": "WHERE", "value": "a-svc.default.svc.cluster.local:80"}
+            script = "echo $WHERE and b.default.svc; exec sleep 1000"
+            await world.run_pod("first", shell(script, env=[variable]))
+            pod = await world.until("first", is_phase("Running"))
+            address = pod["status"]["hostIP"]
+            await world.until_log(pod, f"{address}:80 and {address}")
+
+    asyncio.run(scenario())
+
+
 def test_a_pod_whose_port_is_taken_waits_until_it_is_free(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with plain_world(tmp_path) as world:

@@ -159,7 +159,7 @@ class Workbench:
         order = self._groups.bound(orders.make_order(wish, self.facts), wish.container)
         try:
             if self.facts.plain_because:
-                order = plain_pods.build_plain_order(order, wish.container, wish.place, self._stand_ins)
+                order = plain_pods.build_plain_order(order, wish.container, wish.place, self._stand_ins, self.facts)
             await self._sandboxes[uid].start(order)
         except BaseException:
             self._groups.collect(order.id)  # stays while somebody is in it

@@ -19,7 +19,7 @@ from heliostat.explain.raycluster.cluster import explain_cluster
 from heliostat.explain.scene import Scene, look_at
 from heliostat.explain.waits import tell_waits
 from heliostat.kube.plan import Plan
-from heliostat.kube.pods import view_pod
+from heliostat.kube.pods import PodView, view_pod
 from heliostat.plan.own_conditions import SPEC_NOT_APPLIED
 from heliostat.plan.rayjob.kind import RAY_JOB
 from heliostat.plan.rayjob.phases import Phase, Reason
@@ -59,13 +59,13 @@ def explain_job(scene: Scene, settings: Settings) -> Explanation:
             *_tell_end(scene.tree, phase),
         )
     )
-    edits = _tell_edits(scene, plan) if phase is Phase.RUNNING else ()
+    notes = (*_tell_submission(phase, scene), *_tell_edits(scene, plan)) if phase is Phase.RUNNING else ()
     return Explanation(
         title=scene.title,
         verdict=_verdict(observed.status, phase),
         is_ready=phase is Phase.COMPLETE or (phase is Phase.RUNNING and not sentences),
         sentences=sentences,
-        notes=(*edits, *(Sentence(line) for line in RAY_JOB.tell(situation, scene.tree))),
+        notes=(*notes, *(Sentence(line) for line in RAY_JOB.tell(situation, scene.tree))),
     )
 
 
@@ -86,13 +86,25 @@ def _tell_cluster(phase: Phase | None, scene: Scene, settings: Settings) -> Iter
 
 def _tell_submitter(phase: Phase | None, scene: Scene) -> tuple[Sentence, ...]:
     """Why nobody has submitted the job yet: its submitter's Pod does not start, or fails."""
-    if phase is not Phase.RUNNING or scene.tree["status"].get("jobStatus"):
-        return ()
-    job = submitter_job_name(scene.tree["metadata"]["name"])
-    pods = (view_pod(tree) for tree in scene.objects if tree["kind"] == "Pod" and _is_of_submitter(tree, job))
-    troubles = (find_pod_trouble(pod, Warnings(scene.events)) for pod in pods)
+    troubles = (find_pod_trouble(pod, Warnings(scene.events)) for pod in _list_submitters(phase, scene))
     told = tell_troubles(trouble for trouble in troubles if trouble is not None)
     return tuple(replace(sentence, fix=f"{sentence.fix}; {_SUBMITTER}") for sentence in told)
+
+
+def _tell_submission(phase: Phase | None, scene: Scene) -> Iterator[Sentence]:
+    """A submitter that runs may still wait for Ray, and only its log tells for what."""
+    for pod in _list_submitters(phase, scene):
+        if pod.phase == "Running":
+            fix = f"if this lasts, read what it waits for: kubectl logs {pod.name}"
+            yield Sentence(f"Ray does not know the job yet: Pod {pod.name} is about to submit it", fix=fix)
+
+
+def _list_submitters(phase: Phase | None, scene: Scene) -> list[PodView]:
+    """While Ray does not know the job."""
+    if phase is not Phase.RUNNING or scene.tree["status"].get("jobStatus"):
+        return []
+    job = submitter_job_name(scene.tree["metadata"]["name"])
+    return [view_pod(tree) for tree in scene.objects if tree["kind"] == "Pod" and _is_of_submitter(tree, job)]
 
 
 def _is_of_submitter(pod: JsonObject, job: str) -> bool:

@@ -2,10 +2,12 @@
 
 Rules: a Pod whose ports another one has waits; a volume that cannot be shown where the container wants it holds the
 container up, because without its files it would do something else; what it writes to its home and to TMPDIR goes with
-it. Nothing else of the machine is hidden or protected, and the Pod's condition says so.
+it. Nobody serves names of Services, so where they stand in its environment or its command it gets the machine's address
+instead, which all Pods have. Nothing else of the machine is hidden or protected, and the Pod's condition says so.
 """
 
 import os
+import re
 import stat
 import tempfile
 from collections.abc import Collection
@@ -16,6 +18,7 @@ from heliostat.embedded.node.environment import MissingReferenceError
 from heliostat.embedded.node.imaging.login_shells import write_profile
 from heliostat.embedded.node.imaging.stand_ins import DIRECTORY as STAND_INS
 from heliostat.embedded.node.isolating.sandbox import SandboxError, find_shim
+from heliostat.embedded.node.node_facts import NodeFacts
 from heliostat.embedded.node.pods import Container, NodePod
 from heliostat.embedded.node.shim.protocol import Mount, Order
 from heliostat.embedded.node.storage.removal import remove_tree
@@ -33,8 +36,8 @@ class PortTakenError(SandboxError):
 
 def build_condition(because: str) -> dict[str, tuple[str, str, str]]:
     message = (
-        "the Pod shares the processes, the files, the network and the ports of this machine, and sees no volumes and no"
-        f" names of services, because {because}"
+        "the Pod shares the processes, the files, the network and the ports of this machine, sees no volumes and cannot"
+        f" look up names of Services, because {because}"
     )
     return {CONDITION: ("False", "NoNamespaces", message)}
 
@@ -60,7 +63,7 @@ def _read_ports(place: Path) -> set[str]:
         return set()
 
 
-def build_plain_order(order: Order, container: Container, place: Path, stand_ins: Path) -> Order:
+def build_plain_order(order: Order, container: Container, place: Path, stand_ins: Path, facts: NodeFacts) -> Order:
     """Raises MissingReferenceError."""
     asked_for = {mount.mount_path for mount in container.volume_mounts}
     for mount in order.mounts:
@@ -75,13 +78,21 @@ def build_plain_order(order: Order, container: Container, place: Path, stand_ins
         _check_owner(own)
     path = order.environment["PATH"].replace(STAND_INS, str(stand_ins))
     write_profile(home, path)
+    environment = {name: replace_services(value, facts) for name, value in order.environment.items()}
     return order._replace(
         is_plain=True,
-        argv=_find_program(order),
+        argv=tuple(replace_services(word, facts) for word in _find_program(order)),
         mounts=(),
         directory=_find_directory(order, home),
-        environment={**order.environment, "HOME": str(home), "TMPDIR": str(temporary), "PATH": path},
+        environment={**environment, "HOME": str(home), "TMPDIR": str(temporary), "PATH": path},
     )
+
+
+def replace_services(text: str, facts: NodeFacts) -> str:
+    """Names of Services become the address at which every Pod of this machine listens."""
+    label = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
+    name = rf"(?<![\w.-]){label}\.{label}\.svc(?:\.{re.escape(facts.domain)})?\.?(?![\w-]|\.\w)"
+    return re.sub(name, facts.host_address, text) if ".svc" in text else text
 
 
 def _find_program(order: Order) -> tuple[str, ...]:
