@@ -41,3 +41,13 @@ def write_head_alone(user: Unprivileged) -> Path:
     path = user.home / "head.json"
     path.write_text(json.dumps({**document.tree, "spec": spec}))
     return path
+
+
+def test_a_job_finds_its_head_where_no_names_are_served() -> None:
+    """KubeRay's default: a Pod of its own submits the job to the head Service."""
+    with unprivileged(forbids_namespaces=True, is_offline=True) as user:
+        path = user.home / "job.yaml"
+        path.write_text((EXAMPLES / "rayjob.yaml").read_text().replace("SidecarMode", "K8sJobMode"))
+        result = user.heliostat("run", str(path), "--ephemeral", seconds=SECONDS)
+        assert result.returncode == 0, result.stderr + result.stdout
+        assert "✓ RayJob count: Complete, the job is SUCCEEDED" in result.stderr
