@@ -38,6 +38,7 @@ class Asker:
         self._machine = machine
         self._name = name
         apply(machine, *_build(name, url, rate, is_kept=is_kept))
+        machine.kubectl("wait", f"pod/{name}", "--for=condition=Ready", "--timeout=120s")  # before it has no log
 
     def read(self) -> list[Answer]:
         text = self._machine.kubectl("logs", self._name)
