@@ -187,8 +187,10 @@ def test_a_client_that_goes_takes_its_command_along(machine: LiveMachine, termin
 
 def test_a_terminal_has_the_size_of_the_clients_window(machine: LiveMachine) -> None:
     with typed(machine, "exec", "-it", "talk", "--", "sh") as terminal:
-        terminal.type("stty size; echo term=$TERM\n")
-        terminal.expect(b"33 99\r\nterm=xterm\r\n")
+        terminal.type(until_size(33, 99, "si''zed"))  # kubectl sends what is typed and the size side by side
+        terminal.expect(b"sized")
+        terminal.type("echo term=$TERM\n")
+        terminal.expect(b"term=xterm\r\n")
         terminal.resize(44, 111)
         terminal.type(until_size(44, 111, "re''sized"))
         terminal.expect(b"resized")
