@@ -4,7 +4,7 @@ Order of the sentences: what people have to mend in the spec; what its cluster w
 the job itself waits for; how it ended.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
@@ -51,21 +51,26 @@ def explain_job(scene: Scene, settings: Settings) -> Explanation:
         return situation
     observed, plan = situation.observed, RAY_JOB.plan(situation)
     phase = shown_phase(observed.status)
+    submitters = _list_submitters(phase, scene)
     sentences = join_unique(
         (
             *_tell_cluster(phase, scene, settings),
-            *_tell_submitter(phase, scene),
+            *_tell_submitter(submitters, scene),
             *_tell_plan(plan),
             *_tell_end(scene.tree, phase),
         )
     )
-    notes = (*_tell_submission(phase, scene), *_tell_edits(scene, plan)) if phase is Phase.RUNNING else ()
+    edits = _tell_edits(scene, plan) if phase is Phase.RUNNING else ()
     return Explanation(
         title=scene.title,
         verdict=_verdict(observed.status, phase),
         is_ready=phase is Phase.COMPLETE or (phase is Phase.RUNNING and not sentences),
         sentences=sentences,
-        notes=(*notes, *(Sentence(line) for line in RAY_JOB.tell(situation, scene.tree))),
+        notes=(
+            *_tell_submission(submitters),
+            *edits,
+            *(Sentence(line) for line in RAY_JOB.tell(situation, scene.tree)),
+        ),
     )
 
 
@@ -84,23 +89,23 @@ def _tell_cluster(phase: Phase | None, scene: Scene, settings: Settings) -> Iter
             yield from explained.sentences
 
 
-def _tell_submitter(phase: Phase | None, scene: Scene) -> tuple[Sentence, ...]:
+def _tell_submitter(submitters: Iterable[PodView], scene: Scene) -> tuple[Sentence, ...]:
     """Why nobody has submitted the job yet: its submitter's Pod does not start, or fails."""
-    troubles = (find_pod_trouble(pod, Warnings(scene.events)) for pod in _list_submitters(phase, scene))
+    troubles = (find_pod_trouble(pod, Warnings(scene.events)) for pod in submitters)
     told = tell_troubles(trouble for trouble in troubles if trouble is not None)
     return tuple(replace(sentence, fix=f"{sentence.fix}; {_SUBMITTER}") for sentence in told)
 
 
-def _tell_submission(phase: Phase | None, scene: Scene) -> Iterator[Sentence]:
+def _tell_submission(submitters: Iterable[PodView]) -> Iterator[Sentence]:
     """A submitter that runs may still wait for Ray, and only its log tells for what."""
-    for pod in _list_submitters(phase, scene):
+    for pod in submitters:
         if pod.phase == "Running":
             fix = f"if this lasts, read what it waits for: kubectl logs {pod.name}"
             yield Sentence(f"Ray does not know the job yet: Pod {pod.name} is about to submit it", fix=fix)
 
 
 def _list_submitters(phase: Phase | None, scene: Scene) -> list[PodView]:
-    """While Ray does not know the job."""
+    """The Pods that are to submit the job, for as long as Ray does not know it."""
     if phase is not Phase.RUNNING or scene.tree["status"].get("jobStatus"):
         return []
     job = submitter_job_name(scene.tree["metadata"]["name"])

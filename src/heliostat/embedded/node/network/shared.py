@@ -1,7 +1,8 @@
 """The network of Pods that nothing is kept apart for: the host's own, with its address and its ports.
 
-No names and no services: whoever serves them would have to listen on the host. A Pod has the machine's address, as one
-with hostNetwork has anywhere; loopback would not do, because no endpoint of a service may be one.
+No names and no services: whoever serves them would have to listen on the host (``plain_pods`` says what Pods get
+instead). A Pod has the machine's address, as one with hostNetwork has anywhere; loopback would not do, because no
+endpoint of a service may be one.
 """
 
 import socket
