@@ -1,4 +1,4 @@
-"""The client of Ray's dashboard: jobs, Serve, health. One for the operator, ``heliostat run`` and tests.
+"""The client of Ray's dashboard (jobs, Serve, the health of Serve's proxies), for the operator, ``run`` and tests.
 
 Rules: each call has its deadline and a bound on its answer; redirects are not followed; the fence is asked before every
 call that changes something; what comes back is a value of ``answers.py`` or an error of ``runtime/errors.py``. Nothing
@@ -25,9 +25,16 @@ from heliostat.ray.answers import (
     judge_reply,
     words_of_server,
 )
-from heliostat.ray.ways import Way
+from heliostat.ray.ways import DIRECT_SECONDS, Way
 from heliostat.runtime.client import Fence
-from heliostat.runtime.errors import AmbiguousError, InvalidError, NotFoundError, OtherAnswerError, UnavailableError
+from heliostat.runtime.errors import (
+    AmbiguousError,
+    ApiError,
+    InvalidError,
+    NotFoundError,
+    OtherAnswerError,
+    UnavailableError,
+)
 from heliostat.runtime.transport import JSON, Call, MessageTransport, Reply
 
 TOKEN_HEADER = "x-ray-authorization"  # noqa: S105  the name of a header; Authorization is for the API server
@@ -127,10 +134,6 @@ class RayDashboard:
         """All of them: what the configuration does not name is deleted."""
         await self._send(self._call("PUT", _SERVE, msgspec.json.encode(config), most=_MOST_INFO))
 
-    async def is_gcs_healthy(self) -> bool:
-        """False: Ray says that it is not. No answer raises."""
-        return await _is_healthy(self._way, self._call("GET", "/api/gcs_healthz", most=_MOST_HEALTH))
-
     async def upload_package(self, name: str, content: bytes) -> None:
         """Once is enough: a package is named by its content."""
         path = f"/api/packages/gcs/{name}"
@@ -179,28 +182,40 @@ class RayDashboard:
         return reply.body
 
 
-async def is_proxy_healthy(way: Way) -> bool:
-    """Whether the Serve proxy of a Pod takes requests; False where nobody listens. Needs no token.
+async def is_proxy_healthy(way: Way) -> bool | None:
+    """Whether the Serve proxy of a Pod takes requests: False also where nobody listens, None where it is silent.
 
-    No answer raises UnavailableError; what the API server says of itself instead OtherAnswerError.
+    Raises UnavailableError where nothing was learned of it: the API server between us and the Pod is silent itself, or
+    says something of itself (OtherAnswerError). Needs no token.
     """
-    try:
-        return await _is_healthy(way, Call(method="GET", path=f"{way.base}/-/healthz", most_bytes=_MOST_HEALTH))
-    except UnavailableError as error:
-        if does_nobody_listen(str(error)):
-            return False
-        raise
-
-
-async def _is_healthy(way: Way, call: Call) -> bool:
+    call = Call(method="GET", path=f"{way.base}/-/healthz", most_bytes=_MOST_HEALTH)
     try:
         reply = await way.transport.send(call, way.seconds)
-    except AmbiguousError as error:
+    except (UnavailableError, AmbiguousError) as error:
+        if way.is_proxied:
+            await _check_server(way, error)
+            return None
+        return _judge_way(str(error))
+    words = words_of_server(reply.body) if way.is_proxied else None
+    if words is None:
+        return reply.status == 200
+    if is_of_the_way(words):
+        return _judge_way(words)
+    raise OtherAnswerError(f"{call}: the API server answered {reply.status}: {words}")
+
+
+def _judge_way(words: str) -> bool | None:
+    return False if does_nobody_listen(words) else None
+
+
+async def _check_server(way: Way, error: ApiError) -> None:
+    """Raises unless the API server answers: then it was not its silence."""
+    if isinstance(error, UnavailableError):  # not even connected
+        raise error
+    try:
+        await way.transport.send(Call(method="GET", path="/version", most_bytes=_MOST_HEALTH), DIRECT_SECONDS)
+    except (UnavailableError, AmbiguousError):
         raise UnavailableError(str(error)) from None
-    if way.is_proxied and (words := words_of_server(reply.body)) is not None:
-        kind = UnavailableError if is_of_the_way(words) else OtherAnswerError
-        raise kind(f"{call}: the API server answered {reply.status}: {words}")
-    return reply.status == 200
 
 
 def _job_path(id_: str) -> str:
