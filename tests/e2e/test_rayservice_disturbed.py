@@ -1,4 +1,4 @@
-"""What comes in the way of an upgrade, with real Serve: a head that fails meanwhile, and a suspension."""
+"""What comes in the way of a service, with real Serve: an API server that dies, a head that fails, a suspension."""
 
 from pathlib import Path
 from typing import Any
@@ -6,10 +6,13 @@ from typing import Any
 from e2e.clusters import needs_real_ray
 from e2e.local_machine import local_machine
 from e2e.services import RealService, Tree, build_service
+from e2e.steady_requests import asking, list_failures
 
 pytestmark = needs_real_ray
 
 SLOW_START_SECONDS = 30
+URL = "http://stand-serve-svc:8000"
+ANSWERS = 200  # between two deaths
 
 
 def build_slow(version: str) -> Tree:
@@ -59,4 +62,21 @@ def test_a_head_that_fails_during_an_upgrade_and_a_suspension_in_the_middle_of_t
         service.patch({"suspend": False})
         service.wait_until_ready()
         assert service.ask("/fruit?amount=2") == {"cost": 6, "version": "3"}
+        service.delete()
+
+
+def test_an_api_server_that_dies_takes_no_endpoint_away(tmp_path: Path) -> None:
+    """The operator asks the head's Serve proxy through it: that nobody listens there says nothing of the proxy."""
+    with local_machine(tmp_path / "state") as machine:
+        assert machine.heliostat("up").returncode == 0
+        service = RealService(machine, build_service())
+        service.wait_until_ready()
+        with asking(machine, URL) as asker:
+            for count in range(1, 5):
+                asker.wait_for_answers(count * ANSWERS)
+                machine.kill("control-plane")
+                assert machine.heliostat("up").returncode == 0
+            answers = asker.finish()
+        assert list_failures(answers) == []
+        assert 'serve label to "false"' not in machine.kubectl("get", "events")
         service.delete()
