@@ -14,7 +14,7 @@ from heliostat.kube.objects import Key
 from heliostat.runtime.pollers import FactCache
 
 EVERY_SECONDS = 2.0
-FETCH_SECONDS = 14.0  # more than any way to Ray takes, with a question to the API server after it
+FETCH_SECONDS = 12.0  # more than any way to Ray takes
 EARLY_SECONDS = 0.1  # by which a question may be put sooner, beside others
 GREATEST_AGE = 15.0  # seconds; one answer that comes late is no silence yet
 

@@ -44,6 +44,7 @@ _SLOWEST = 1024 * 1024  # bytes of a package that are sent in a second, also on 
 _SERVE = "/api/serve/applications/"
 _DECLARATIVE = (("api_type", "declarative"),)
 _PACKAGE_SECONDS = 60.0
+_HEALTH_SECONDS = 4.0  # shorter than what else is asked through a proxy: several silences are to be over soon
 
 
 class Submission(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -190,7 +191,7 @@ async def is_proxy_healthy(way: Way) -> bool | None:
     """
     call = Call(method="GET", path=f"{way.base}/-/healthz", most_bytes=_MOST_HEALTH)
     try:
-        reply = await way.transport.send(call, way.seconds)
+        reply = await way.transport.send(call, min(way.seconds, _HEALTH_SECONDS))
     except (UnavailableError, AmbiguousError) as error:
         if way.is_proxied:
             await _check_server(way, error)

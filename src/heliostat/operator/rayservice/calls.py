@@ -1,12 +1,10 @@
 """What the operator asks of Serve for a RayService: what runs, does a head's proxy take requests, and run this.
 
-A proxy that does not answer may be out of our reach alone, so it is asked for a while before that counts against it,
-and never once: two questions through the API server, where each may take long, or four short ones without it.
+A proxy that does not answer may be out of our reach alone, so it is asked a few times before that counts against it.
 Differs from KubeRay: rayservice-silent-proxy.
 """
 
 from collections.abc import Awaitable, Callable
-from math import ceil
 
 from heliostat.kube.plan import Effect
 from heliostat.operator.ray_access import Place, RayAccess
@@ -14,13 +12,11 @@ from heliostat.plan.rayservice.answers import ApplicationInfo, AskProxy, AskServ
 from heliostat.plan.rayservice.serving import CONFIGURE
 from heliostat.ray.answers import Application, ServeDetails
 from heliostat.ray.dashboard import is_proxy_healthy
-from heliostat.ray.ways import Way
 from heliostat.runtime.effects import Effects
 from heliostat.runtime.errors import UnavailableError
 
 _UNNAMED = "default"
-SILENT_SECONDS = 8.0  # in which one proxy was asked, and said nothing: it takes no requests
-FEWEST_SILENCES = 2
+MOST_SILENCES = 4  # of one proxy, one after the other, and it takes no requests
 MOST_READ = 5000  # reports; one that is forgotten is read again
 MOST_SILENT = 1000  # proxies; forgetting one delays a decision
 
@@ -56,7 +52,7 @@ class ServeCalls:
             if is_healthy is not None:
                 self._silences.pop(question.uid, None)
                 return is_healthy
-            if self._hear_nothing(question.uid) < count_silences(way):
+            if self._hear_nothing(question.uid) < MOST_SILENCES:
                 raise UnavailableError(f"the Serve proxy of Pod {question.pod} does not answer")
             return False
 
@@ -73,11 +69,6 @@ class ServeCalls:
         payload = effect.payload
         dashboard = await self._access.open(Place(payload["namespace"], payload["address"], payload["secret"]))
         await dashboard.put_applications(payload["config"])
-
-
-def count_silences(way: Way) -> int:
-    """How many of one proxy, one after the other, count as a no."""
-    return max(FEWEST_SILENCES, ceil(SILENT_SECONDS / way.seconds))
 
 
 def understand(details: ServeDetails) -> ServeInfo:
