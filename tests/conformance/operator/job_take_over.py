@@ -4,19 +4,17 @@ A recording tells each status that KubeRay wrote, so the RayJob can be put back 
 objects of the attempt that ran. Masks are filled in again. Ray knows the job whenever somebody had submitted it.
 """
 
-import re
 from collections.abc import Iterator
-from typing import Any
 
-import msgspec
 from msgspec import Struct
 
 from conformance.operator.flows import load_flow
+from conformance.operator.left_objects import fill_status, fold_status, unmask, whole_object
 from conformance.operator.playing import Tree
 from conformance.operator.worlds import Operated, World
 from conformance.operator.write_log import Write
 from heliostat.desired.rayjob.names import HTTP_MODE, K8S_JOB_MODE
-from heliostat.kube.jsontree import copy_tree, merge_patch
+from heliostat.kube.jsontree import merge_patch
 from heliostat.kube.resource_types import ResourceTypes
 from heliostat.kube.timestamps import format_timestamp
 from heliostat.operator.kinds import POD, RAY_CLUSTER, RAY_JOB, TYPES
@@ -80,46 +78,13 @@ def _turns_of(name: str) -> Iterator[Turn]:
             case ["patch", "rayjob", _, changes]:
                 job = merge_patch(job, changes)
         for write in step["writes"]:
-            made += [_whole(write, made)] if write["verb"] == "create" else []
+            made += [whole_object(write, made)] if write["verb"] == "create" else []
         for change in step["status_changes"]:
             if change["resource"] == RAY_CLUSTER.plural:
-                clusters[change["name"]] = _fold(clusters.get(change["name"], {}), change["changes"])
+                clusters[change["name"]] = fold_status(clusters.get(change["name"], {}), change["changes"])
             elif change["resource"] == RAY_JOB.plural:
-                status, number = _fold(status, change["changes"]), number + 1
+                status, number = fold_status(status, change["changes"]), number + 1
                 yield _build_turn(name, number, job, status, made, clusters)
-
-
-def _whole(write: Tree, made: list[Tree]) -> Tree:
-    """Of a Pod a life tells only the labels: the rest is that of its group's template."""
-    if write["resource"] != POD.plural:
-        whole: Tree = write["object"]
-        return whole
-    labels = write["object"]["labels"]
-    (cluster,) = [tree for tree in made if tree["metadata"].get("name") == labels["ray.io/cluster"]]
-    is_head = labels["ray.io/node-type"] == "head"
-    group = cluster["spec"]["headGroupSpec"] if is_head else cluster["spec"]["workerGroupSpecs"][0]
-    owner = {"apiVersion": "ray.io/v1", "kind": RAY_CLUSTER.kind, "name": labels["ray.io/cluster"], "controller": True}
-    metadata = {
-        "name": f"{write['name']}x2x4x",
-        "namespace": cluster["metadata"]["namespace"],
-        "labels": labels,
-        "ownerReferences": [owner],
-    }
-    return {"apiVersion": "v1", "kind": POD.kind, "metadata": metadata, "spec": group["template"]["spec"]}
-
-
-def _fold(status: Tree, changes: list[Tree]) -> Tree:
-    folded: Tree = copy_tree(status)
-    for change in changes:
-        *way, last = re.findall(r"\.([^.\[]+)", change["path"])
-        place = folded
-        for part in way:
-            place = place.setdefault(part, {})
-        if change["to"] is None:
-            place.pop(last, None)
-        else:
-            place[last] = change["to"]
-    return folded
 
 
 def _build_turn(name: str, number: int, job: Tree, status: Tree, made: list[Tree], clusters: dict[str, Tree]) -> Turn:
@@ -161,17 +126,17 @@ async def leave(world: World, turn: Turn, now: float) -> None:
     finalizers = {} if is_refused else {"finalizers": ["ray.io/rayjob-finalizer"]}
     placed = turn.job | {"metadata": turn.job["metadata"] | {"namespace": namespace} | finalizers}
     made = await admin.create(RAY_JOB, placed)
-    uids = {made["metadata"]["name"]: made["metadata"]["uid"]}
+    uids = {(RAY_JOB.kind, made["metadata"]["name"]): made["metadata"]["uid"]}
     order = {RAY_CLUSTER.kind: 0, POD.kind: 2}
     for tree in sorted(turn.objects, key=lambda tree: order.get(tree["kind"], 1)):
-        left = await admin.create(_TYPES.of(tree["apiVersion"], tree["kind"]), _unmask(tree, namespace, uids))
-        uids[left["metadata"]["name"]] = left["metadata"]["uid"]
+        left = await admin.create(_TYPES.of(tree["apiVersion"], tree["kind"]), unmask(tree, namespace, uids))
+        uids[tree["kind"], left["metadata"]["name"]] = left["metadata"]["uid"]
         if tree["kind"] == RAY_CLUSTER.kind:
-            changes = {"status": _fill(turn.clusters[tree["metadata"]["name"]], namespace, now)}
+            changes = {"status": fill_status(turn.clusters[tree["metadata"]["name"]], namespace, now)}
             await admin.merge(RAY_CLUSTER, namespace, tree["metadata"]["name"].lower(), changes, "status")
     name = made["metadata"]["name"]
     begun = {} if is_refused else {"startTime": format_timestamp(now)}  # the recording leaves times out
-    await admin.merge(RAY_JOB, namespace, name, {"status": begun | _fill(turn.status, namespace, now)}, "status")
+    await admin.merge(RAY_JOB, namespace, name, {"status": begun | fill_status(turn.status, namespace, now)}, "status")
     _remember(world.ray, turn, now)
 
 
@@ -184,31 +149,6 @@ def _remember(ray: ScriptedRay | None, turn: Turn, now: float) -> None:
     cluster = ray.cluster(f"{turn.namespace}/{status['rayClusterName'].lower()}-head-svc")
     id_ = status["jobId"].lower()
     cluster.jobs[id_] = ScriptedJob(id_, turn.job["spec"]["entrypoint"], now - age, {}, {})
-
-
-def _unmask(tree: Tree, namespace: str, uids: dict[str, str]) -> Tree:
-    unmasked: Tree = _lower(tree, namespace)
-    for owner in unmasked["metadata"].get("ownerReferences") or ():
-        owner["uid"] = uids[owner["name"]]
-    return unmasked
-
-
-def _fill(status: Tree, namespace: str, now: float) -> Tree:
-    filled: Tree = _lower(status, namespace, format_timestamp(now))
-    for shown in (filled, filled.get("rayClusterStatus") or {}):
-        conditions = shown.get("conditions")
-        if isinstance(conditions, dict):
-            time = {"lastTransitionTime": format_timestamp(now)}
-            shown["conditions"] = [{"type": type_, **each, **time} for type_, each in conditions.items()]
-    return filled
-
-
-def _lower(tree: Any, namespace: str, time: str = "") -> Any:
-    """Names are what a server takes: the recording's C1 and ID1 are not."""
-    text = msgspec.json.encode(tree).decode()
-    text = re.sub(r"-(C|ID)(\d)\b", lambda found: f"-{found[1].lower()}{found[2]}", text)
-    text = re.sub(r"\bNAMESPACE\b", namespace, text).replace("RAND5", "x2x4x").replace('"TIME"', f'"{time}"')
-    return msgspec.json.decode(text.replace('"IP"', '"10.0.0.1"'))
 
 
 async def judge_taken_over(operated: Operated, turn: Turn) -> list[str]:
