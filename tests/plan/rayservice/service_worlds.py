@@ -19,6 +19,7 @@ from heliostat.kube.persisted import find_premature_use
 from heliostat.kube.plan import Effect, Plan, Ref
 from heliostat.kube.timestamps import format_timestamp
 from heliostat.plan.imagined import ImaginedWorld
+from heliostat.plan.kind import Surroundings
 from heliostat.plan.rayservice.answers import ApplicationInfo, DeploymentInfo, ServeInfo
 from heliostat.plan.rayservice.kind import RAY_SERVICE
 from heliostat.plan.rayservice.observed import ObservedService, Remembered, Sent, observe_service
@@ -61,6 +62,7 @@ class ServiceWorld(Struct, frozen=True):
     silent_clusters: frozenset[str] = frozenset()
     are_proxies_healthy: bool = True
     has_gateways: bool = True  # somebody serves them
+    unread: frozenset[str] = frozenset()  # kinds that nobody shows
     settings: Settings = Settings()
     remembered: Remembered = Remembered()
     configured: tuple[str, ...] = ()  # the clusters that were asked to run something, in order
@@ -149,7 +151,9 @@ class ServiceWorld(Struct, frozen=True):
         proxies: dict[str, Any] = {
             pod["metadata"]["uid"]: Fact(self.are_proxies_healthy) for pod in self.of_kind("Pod")
         }
-        return observe_service(self.service, self.world.trees(), serve, proxies, self.settings)
+        observed = observe_service(self.service, self.world.trees(), serve, proxies, self.settings)
+        hidden = Surroundings(unread=dict.fromkeys(self.unread, "not served")).hide_from(observed.objects)
+        return structs.replace(observed, objects=hidden)
 
     def plan(self) -> Plan:
         observed = self.observe()

@@ -6,6 +6,8 @@ import pytest
 from msgspec import structs
 
 from heliostat.api.settings import Settings, default_gates
+from heliostat.kube.lookups import GATEWAY, HTTP_ROUTE
+from heliostat.plan.rayservice.suspend import SIGHT_SECONDS
 from plan.rayservice.service_worlds import (
     NAME,
     OTHER_CONFIG,
@@ -313,6 +315,25 @@ def test_suspended_in_the_middle_nothing_is_left_and_it_comes_back_whole() -> No
     resumed = live(suspended.edit(suspend=False), 10)
     assert resumed.weights == {resumed.active: 100}
     assert resumed.condition("Ready")[0] == "True"
+
+
+def test_without_the_gateway_api_a_suspension_ends_all_the_same_and_can_be_resumed() -> None:
+    world = structs.replace(begin_incremental(), unread=frozenset({GATEWAY, HTTP_ROUTE}))
+    suspending = live(live(world, 8).edit(suspend=True), 5)
+    assert suspending.condition("Suspending") == ("True", "SuspendInProgress")
+    assert suspending.names("RayCluster") == set()
+    suspended = live(suspending.after(SIGHT_SECONDS), 2)
+    assert suspended.condition("Suspended") == ("True", "SuspendComplete")
+    resumed = live(suspended.edit(suspend=False), 8)
+    assert resumed.condition("Suspended")[0] == "False"
+    assert resumed.active in resumed.names("RayCluster")
+
+
+def test_a_gateway_that_cannot_be_seen_for_a_moment_is_not_forgotten_by_a_suspension() -> None:
+    suspending = live(structs.replace(served().edit(suspend=True), unread=frozenset({GATEWAY, HTTP_ROUTE})), 5)
+    suspended = live(structs.replace(suspending, unread=frozenset()), 3)
+    assert suspended.condition("Suspended") == ("True", "SuspendComplete")
+    assert suspended.names("Gateway") | suspended.names("HTTPRoute") == set()
 
 
 def test_an_edit_right_after_a_step_goes_on_from_where_requests_are() -> None:

@@ -1,15 +1,20 @@
 """Suspend and resume: everything that the service has goes, and is made anew later (rayservice.md §5).
 
-What was begun is finished: a service on its way to Suspended gets there before it is resumed.
+What was begun is finished: a service on its way to Suspended gets there before it is resumed. So it has to get there:
+where nobody shows what splits its requests, as without the Gateway API, that is waited for in vain and not for long.
+Differs from KubeRay: rayservice-incremental-stages.
 """
 
 from enum import StrEnum
 
+from msgspec.structs import replace
+
 from heliostat.api.markers import JsonObject
-from heliostat.kube.conditions import FALSE, TRUE, remove_condition
+from heliostat.kube.conditions import FALSE, TRUE, get_condition, remove_condition
 from heliostat.kube.facts import Unknown
-from heliostat.kube.lookups import GATEWAY, HTTP_ROUTE, SERVICE
+from heliostat.kube.lookups import GATEWAY, HTTP_ROUTE, SERVICE, KindName
 from heliostat.kube.plan import Delete, ref_of
+from heliostat.kube.timestamps import moment_of
 from heliostat.plan.draft import Draft, Part, join, wait_beside
 from heliostat.plan.ensure import wait_for_knowledge
 from heliostat.plan.rayservice.observed import ACTIVE, PENDING, Look, ObservedService
@@ -30,6 +35,7 @@ from heliostat.plan.rayservice.status import (
 from heliostat.plan.rayservice.unused import are_clusters_gone, delete_clusters
 
 DURING = " during suspend"
+SIGHT_SECONDS = 60.0  # how long what splits the requests may stay unseen before a suspension ends without it
 _REPORTS = {"Gateway": report_gateway, "HTTPRoute": report_route}
 _RESUMING = "RayService is initializing after resuming from suspend."
 
@@ -108,20 +114,20 @@ def resume(observed: ObservedService, now: float) -> JsonObject:
 
 
 def _delete_routing(look: Look) -> Part:
-    return join(
-        wait_for_knowledge("what this RayService owns", owned) if isinstance(owned, Unknown) else _delete(owned)
-        for owned in _list_owned(look)
-    )
+    return join(_delete_kind(look, kind) for kind in (SERVICE, *_list_splitting(look)))
 
 
-def _list_owned(look: Look) -> list[tuple[JsonObject, ...] | Unknown]:
-    """Services; and with an upgrade in steps what splits the requests."""
-    kinds = (SERVICE, GATEWAY, HTTP_ROUTE) if look.is_incremental else (SERVICE,)
-    return [look.observed.list_owned(kind) for kind in kinds]
+def _delete_kind(look: Look, kind: KindName) -> Part:
+    owned = look.observed.list_owned(kind)
+    if not isinstance(owned, Unknown):
+        return join(map(_delete_one, owned))
+    wait = wait_for_knowledge("what this RayService owns", owned)
+    return wait if kind == SERVICE else replace(wait, wake_after=_find_patience(look) or None)
 
 
-def _delete(owned: tuple[JsonObject, ...]) -> Part:
-    return join(_delete_one(tree) for tree in owned)
+def _list_splitting(look: Look) -> tuple[KindName, ...]:
+    """With an upgrade in steps what splits the requests."""
+    return (GATEWAY, HTTP_ROUTE) if look.is_incremental else ()
 
 
 def _delete_one(tree: JsonObject) -> Part:
@@ -133,4 +139,16 @@ def _delete_one(tree: JsonObject) -> Part:
 
 
 def _is_all_gone(look: Look) -> bool:
-    return are_clusters_gone(look.observed) and all(owned == () for owned in _list_owned(look))
+    observed = look.observed
+    if not are_clusters_gone(observed) or observed.list_owned(SERVICE) != ():
+        return False
+    left = [observed.list_owned(kind) for kind in _list_splitting(look)]
+    is_waited_for = _find_patience(look) > 0
+    return all(owned == () or (isinstance(owned, Unknown) and not is_waited_for) for owned in left)
+
+
+def _find_patience(look: Look) -> float:
+    """Seconds for which what splits the requests is still waited for, unseen."""
+    condition = get_condition(look.observed.status.get("conditions"), SUSPENDING) or {}
+    since = moment_of(condition.get("lastTransitionTime"))
+    return max(0.0, (look.now if since is None else since) + SIGHT_SECONDS - look.now)
