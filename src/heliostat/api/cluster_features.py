@@ -1,5 +1,7 @@
 """Small questions about a RayCluster that rules, builders and plans all ask, each answered in one place."""
 
+from typing import Any
+
 from heliostat.api.markers import JsonObject
 from heliostat.api.raycluster import GcsFaultToleranceOptions, RayCluster, RayClusterSpec
 from heliostat.api.settings import Settings
@@ -12,6 +14,12 @@ MANAGED_BY_OPERATOR = "ray.io/kuberay-operator"
 def is_managed_here(managed_by: str | None) -> bool:
     """An empty string is somebody else's (KubeRay: raycluster.md §2.1)."""
     return managed_by is None or managed_by == MANAGED_BY_OPERATOR
+
+
+def is_managed_elsewhere(spec: Any) -> bool:
+    """As far as a spec that does not match the schema can say it."""
+    managed_by = spec.get("managedBy") if isinstance(spec, dict) else None
+    return isinstance(managed_by, str) and not is_managed_here(managed_by)
 
 
 def is_autoscaling(spec: RayClusterSpec) -> bool:

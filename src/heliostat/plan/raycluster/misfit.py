@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from heliostat.api.cluster_features import is_managed_here
+from heliostat.api.cluster_features import is_managed_elsewhere
 from heliostat.api.raycluster import ObjectMeta
 from heliostat.api.validation.scope import SPEC_REASON
 from heliostat.api.validation.verdict import event_of
@@ -22,12 +22,6 @@ def plan_misfit(metadata: ObjectMeta, spec: Any, misfit: Problem, now: float) ->
     draft = Draft()
     told = event_of(replace(misfit, problem=str(misfit), reason=SPEC_REASON), metadata.namespace, metadata.name)
     draft.add("refusal", Part(events=(told,), waits=(Wait(Hold.REFUSED, str(misfit), misfit.fix),)))
-    if not _is_managed_elsewhere(spec):
+    if not is_managed_elsewhere(spec):
         draft.add("deletion", plan_misfit_deletion(metadata, now))
     return draft.finish()
-
-
-def _is_managed_elsewhere(spec: Any) -> bool:
-    """As far as such a spec can say it."""
-    managed_by = spec.get("managedBy") if isinstance(spec, dict) else None
-    return isinstance(managed_by, str) and not is_managed_here(managed_by)

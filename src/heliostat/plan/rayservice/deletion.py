@@ -20,7 +20,7 @@ def plan_finalizer(service: RayService) -> Part:
     if has_finalizer(service.metadata):
         return NOTHING
     finalizers = [*(service.metadata.finalizers or ()), FINALIZER]
-    return _set_finalizers(service, finalizers, Because.PLEDGED, _spell_out(service))
+    return _set_finalizers(service.metadata, finalizers, Because.PLEDGED, _spell_out(service))
 
 
 def _spell_out(service: RayService) -> JsonObject:
@@ -38,14 +38,18 @@ def plan_deletion(draft: Draft, observed: ObservedService) -> None:
         return
     draft.add("clusters", delete_clusters(observed, Because.DELETED))
     if are_clusters_gone(observed):
-        others = [name for name in observed.service.metadata.finalizers or () if name != FINALIZER]
-        draft.add("finalizer", _set_finalizers(observed.service, others, Because.DELETED))
+        draft.add("finalizer", release(observed.service.metadata))
+
+
+def release(metadata: ObjectMeta) -> Part:
+    """It may go, as far as we are concerned."""
+    others = [name for name in metadata.finalizers or () if name != FINALIZER]
+    return _set_finalizers(metadata, others, Because.DELETED)
 
 
 def _set_finalizers(
-    service: RayService, finalizers: list[str], because: Because, more: JsonObject | None = None
+    metadata: ObjectMeta, finalizers: list[str], because: Because, more: JsonObject | None = None
 ) -> Part:
-    metadata = service.metadata
     ref = Ref("ray.io/v1", "RayService", metadata.namespace, metadata.name)
     changes = {"metadata": {"finalizers": finalizers or None}, **(more or {})}
     return Part(actions=(Patch(ref, metadata.uid, metadata.resource_version, changes, because),))

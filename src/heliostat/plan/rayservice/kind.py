@@ -15,6 +15,7 @@ from heliostat.kube.resource_types import ResourceType
 from heliostat.plan.kind import Kind, Surroundings
 from heliostat.plan.rayservice.answers import RUNNING, ApplicationInfo, ServeInfo
 from heliostat.plan.rayservice.edits import tell_edit
+from heliostat.plan.rayservice.misfit import plan_misfit
 from heliostat.plan.rayservice.observed import ObservedService, Remembered, observe_service
 from heliostat.plan.rayservice.reasons import Hold
 from heliostat.plan.rayservice.room import measure_room
@@ -67,6 +68,7 @@ RAY_SERVICE = Kind[ObservedService, None, Remembered](
     observe=_observe,
     build=lambda _service, _settings: None,  # its parts depend on names that the status holds
     plan=_plan,
+    plan_misfit=plan_misfit,
     remember=lambda _live: Remembered(),
     tell=_tell,
     imagine=_imagine,
