@@ -1,5 +1,7 @@
 """Which clusters a RayService has: every row of the decision, and what is written on a cluster in place."""
 
+from typing import Any
+
 import pytest
 from msgspec import structs
 
@@ -8,7 +10,7 @@ from heliostat.kube.plan import Patch
 from heliostat.plan.rayservice.clusters import ClusterChoice, ClusterInputs, are_upgrades_on, decide_clusters
 from heliostat.plan.rayservice.comparing import Fit
 from plan.rayservice.service_worlds import ServiceWorld, act, begin, run, spec_of
-from plan.worlds import Tree
+from plan.worlds import Tree, pod_template
 
 
 @pytest.mark.parametrize(
@@ -24,7 +26,7 @@ from plan.worlds import Tree
         (ClusterInputs(has_active=True, active=Fit.GROWN), ClusterChoice.IN_PLACE),
         (ClusterInputs(has_active=True, active=Fit.OTHER), ClusterChoice.NEW),
         (ClusterInputs(has_active=True, active=Fit.OTHER, are_upgrades_on=False), ClusterChoice.OFF),
-        (ClusterInputs(has_active=True, active=Fit.OTHER, is_stamp_foreign=True), ClusterChoice.IN_PLACE),
+        (ClusterInputs(has_active=True, active=Fit.OTHER, is_refreshed=True), ClusterChoice.IN_PLACE),
         # Only the pending one is compared: back to the active one's spec is another cluster all the same.
         (ClusterInputs(has_active=True, active=Fit.SAME, has_pending=True, pending=Fit.OTHER), ClusterChoice.NEW),
         (ClusterInputs(has_active=True, active=Fit.OTHER, has_pending=True, pending=Fit.SAME), ClusterChoice.STAY),
@@ -74,6 +76,29 @@ def test_a_cluster_that_kuberay_made_is_taken_over_with_no_roll() -> None:
     taken = run(world.change("RayCluster", world.active, {"metadata": {"annotations": foreign}}))
     assert taken.names("RayCluster") == world.names("RayCluster")
     assert taken.pending == ""
+
+
+def after_an_edit_that_nobody_saw(**spec: Any) -> tuple[ServiceWorld, ServiceWorld]:
+    """The image was edited while no operator ran, and then one of another version came: before it, and in the end."""
+    world = run(begin(**spec))
+    edited = world.edit(rayClusterConfig={"headGroupSpec": {"template": pod_template("ray-head", image="ray:other")}})
+    return edited, run(structs.replace(edited, settings=Settings(operator_version="heliostat-v9")), passes=20)
+
+
+def test_an_edit_that_the_operator_before_did_not_see_is_an_upgrade() -> None:
+    """As in KubeRay it was written into the cluster that serves, whose Pods do not follow: the edit was lost."""
+    before, after = after_an_edit_that_nobody_saw()
+    assert after.active != before.active
+    assert "ray:other" in str(
+        [each for each in after.of_kind("RayCluster") if each["metadata"]["name"] == after.active]
+    )
+
+
+def test_without_upgrades_such_an_edit_leaves_the_cluster_as_it_is() -> None:
+    before, after = after_an_edit_that_nobody_saw(upgradeStrategy={"type": "None"})
+    (was,), (is_,) = before.of_kind("RayCluster"), after.of_kind("RayCluster")
+    assert is_["spec"] == was["spec"]
+    assert is_["metadata"]["annotations"]["ray.io/kuberay-version"] == "heliostat-v9"
 
 
 def test_a_group_that_is_added_reaches_the_cluster_in_place_and_keeps_what_the_autoscaler_chose() -> None:

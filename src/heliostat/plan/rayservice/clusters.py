@@ -21,7 +21,7 @@ from heliostat.kube.jsontree import diff_merge_patch
 from heliostat.kube.plan import Create, Patch, ref_of
 from heliostat.plan.draft import NOTHING, Part, join
 from heliostat.plan.ensure import name_taken, wait_for_knowledge
-from heliostat.plan.rayservice.comparing import Fit, compare_spec, has_own_stamp
+from heliostat.plan.rayservice.comparing import Fit, compare_spec, has_own_stamp, stamp_as_it_is
 from heliostat.plan.rayservice.observed import ObservedService
 from heliostat.plan.rayservice.reasons import Because
 from heliostat.plan.rayservice.reports import report_cluster_create, report_cluster_update
@@ -46,7 +46,7 @@ class ClusterInputs(Struct, frozen=True, kw_only=True):
     has_pending: bool = False  # also when it is only named, and about to be made
     active: Fit | None = None
     pending: Fit | None = None
-    is_stamp_foreign: bool = False  # of the active cluster: another operator version made it
+    is_refreshed: bool = False  # the active cluster: another operator version made it, and nobody edited it since
     are_upgrades_on: bool = True
     is_back: bool = False  # an incremental upgrade that goes back to the active cluster
     is_given_up: bool = False  # the upgrade took too long
@@ -63,7 +63,7 @@ def decide_clusters(inputs: ClusterInputs) -> ClusterChoice:
     fit = inputs.pending if inputs.has_pending else inputs.active
     if fit is Fit.SAME or fit is None:
         return ClusterChoice.STAY
-    if fit is Fit.GROWN or (not inputs.has_pending and inputs.is_stamp_foreign):
+    if fit is Fit.GROWN or (not inputs.has_pending and inputs.is_refreshed):
         return ClusterChoice.IN_PLACE
     return ClusterChoice.NEW if inputs.are_upgrades_on else ClusterChoice.OFF
 
@@ -81,7 +81,7 @@ def look_at_clusters(observed: ObservedService, settings: Settings) -> ClusterIn
         has_pending=bool(observed.pending_name),
         active=compare_spec(active, wanted, settings) if isinstance(active, dict) else None,
         pending=compare_spec(pending, wanted, settings) if isinstance(pending, dict) else None,
-        is_stamp_foreign=isinstance(active, dict) and not has_own_stamp(active, settings),
+        is_refreshed=isinstance(active, dict) and not has_own_stamp(active, settings) and not has_unseen_edit(observed),
         are_upgrades_on=are_upgrades_on(observed.service, settings),
     )
     return replace(inputs, is_back=is_incremental and goes_back(inputs, is_true(observed.status, ROLLBACK)))
@@ -92,6 +92,11 @@ def goes_back(inputs: ClusterInputs, is_under_way: bool) -> bool:
     if not inputs.has_active or not inputs.has_pending:
         return False
     return inputs.active is Fit.SAME or inputs.pending is Fit.OTHER or (inputs.pending is None and is_under_way)
+
+
+def has_unseen_edit(observed: ObservedService) -> bool:
+    """The spec was edited after whoever worked here before us had looked: that edit is ours to carry out."""
+    return 0 < (observed.status.get("observedGeneration") or 0) < observed.service.metadata.generation
 
 
 def are_upgrades_on(service: RayService, settings: Settings) -> bool:
@@ -115,7 +120,7 @@ def plan_clusters(observed: ObservedService, settings: Settings, *, is_back: boo
     if isinstance(active, Unknown):
         return wait_for_knowledge(f"RayCluster {observed.active_name}", active)
     parts = [] if pending is None else [_bring_up_to_date(observed, pending, "pending", settings)]
-    if active is not None and not name:  # while another gets ready, the one that serves is left alone
+    if active is not None:
         parts.insert(0, _bring_up_to_date(observed, active, "active", settings))
     return join(parts)
 
@@ -132,14 +137,17 @@ def _make(observed: ObservedService, name: str, settings: Settings) -> Part:
 def _bring_up_to_date(observed: ObservedService, cluster: JsonObject, role: str, settings: Settings) -> Part:
     fit = compare_spec(cluster, observed.service.spec.ray_cluster_config, settings)
     is_own = has_own_stamp(cluster, settings)
-    if cluster["metadata"].get("deletionTimestamp") or (fit is Fit.SAME and is_own):
+    is_kept = role == "active" and bool(observed.pending_name)  # while another gets ready, the one that serves stays
+    if cluster["metadata"].get("deletionTimestamp") or (is_own and (is_kept or fit is not Fit.GROWN)):
         return NOTHING
-    if fit is Fit.OTHER and (is_own or role == "pending"):
+    if role == "pending" and fit is Fit.OTHER:
         return NOTHING
-    grows = is_incremental_upgrade(observed.service.spec, settings) and bool(observed.active_name)
-    name = cluster["metadata"]["name"]
-    goal = build_cluster_of_service(observed.service, observed.tree, name, settings, grows=grows)
-    changes = _only_stamp(cluster, goal) if fit is Fit.SAME else _overwrite(observed.service, cluster, goal)
+    is_other = is_kept or (fit is Fit.OTHER and has_unseen_edit(observed))
+    changes = (
+        _annotate(cluster, stamp_as_it_is(cluster, settings))
+        if is_other
+        else _follow_spec(observed, cluster, fit, settings)
+    )
     if not changes:
         return NOTHING
     because = Because.GROUPS_ADDED if is_own else Because.OPERATOR_CHANGED
@@ -148,10 +156,20 @@ def _bring_up_to_date(observed: ObservedService, cluster: JsonObject, role: str,
     return Part(actions=(Patch(ref, metadata["uid"], metadata["resourceVersion"], changes, because, report),))
 
 
-def _only_stamp(cluster: JsonObject, goal: JsonObject) -> JsonObject:
+def _follow_spec(observed: ObservedService, cluster: JsonObject, fit: Fit, settings: Settings) -> JsonObject:
+    """From now on it counts as made from the spec of the service."""
+    grows = is_incremental_upgrade(observed.service.spec, settings) and bool(observed.active_name)
+    name = cluster["metadata"]["name"]
+    goal = build_cluster_of_service(observed.service, observed.tree, name, settings, grows=grows)
+    if fit is Fit.SAME:
+        return _annotate(cluster, goal["metadata"]["annotations"])
+    return _overwrite(observed.service, cluster, goal)
+
+
+def _annotate(cluster: JsonObject, annotations: JsonObject) -> JsonObject:
     """Nothing else: the autoscaler's replicas, and what Kueue has put into the cluster, stay."""
     there = cluster["metadata"].get("annotations") or {}
-    changed = {key: value for key, value in goal["metadata"]["annotations"].items() if there.get(key) != value}
+    changed = {key: value for key, value in annotations.items() if there.get(key) != value}
     return {"metadata": {"annotations": changed}} if changed else {}
 
 

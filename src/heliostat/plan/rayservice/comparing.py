@@ -1,7 +1,7 @@
 """Does a cluster of a RayService still fit the spec? (rayservice.md §4.2, §4.6)
 
-A cluster carries the hash of the spec that it was made from. A stamp of another operator version says nothing here:
-then the spec of the cluster itself counts, so that a new operator never rolls a service that nobody has edited.
+A cluster carries the hash of the spec that it was made from: its stamp. That of another operator version says nothing
+here: then the spec of the cluster itself counts, so that a new operator never rolls a service that nobody has edited.
 """
 
 from enum import StrEnum
@@ -39,6 +39,12 @@ def compare_spec(cluster: JsonObject, wanted: RayClusterSpec, settings: Settings
     if len(listed) >= groups and hash_of(replace(wanted, worker_group_specs=listed[:groups])) == made_from:
         return Fit.GROWN
     return Fit.OTHER
+
+
+def stamp_as_it_is(cluster: JsonObject, settings: Settings) -> JsonObject:
+    """Annotations that tell, as ours, what the cluster is now; whoever compares it later goes on from there."""
+    made_from, groups = _read_stamp(cluster, settings)
+    return {SERVICE_HASH: made_from, GROUP_COUNT: str(groups), labels.OPERATOR_VERSION: settings.operator_version}
 
 
 def hash_of(spec: RayClusterSpec) -> str:
