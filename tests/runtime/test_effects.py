@@ -231,6 +231,26 @@ def test_a_failed_effect_is_told_in_the_words_of_its_error() -> None:
     run_virtual(scenario())
 
 
+@pytest.mark.parametrize(
+    ("error", "told"), [(None, ["Submitted", "Started"]), (UnavailableError("away"), ["FailedToSubmit"])]
+)
+def test_an_effect_that_does_two_things_tells_both_or_that_it_failed(error: ApiError | None, told: list[str]) -> None:
+    async def scenario() -> None:
+        async with small_server() as server:
+            notebook, ray = Notebook(), Ray()
+            ray.error = error
+            executor = await executor_of(server, notebook, ray)
+            submitted, started, failed = (
+                Event("Normal", each, "Submit", "") for each in ("Submitted", "Started", "FailedToSubmit")
+            )
+            report = Report(success=submitted, failure=failed, besides=(started,))
+            effect = Effect("submit", {}, "key", "Missing", report=report, seconds=2.0)
+            await executor.carry_out(SUBJECT, Plan(stages=(Stage("s", (effect,)),)), lambda: True, Seat())
+            assert [each.split()[1] for each in notebook.events] == told
+
+    run_virtual(scenario())
+
+
 def test_a_plan_that_uses_a_name_before_it_is_persisted_is_not_carried_out() -> None:
     async def scenario() -> None:
         async with small_server() as server:

@@ -78,6 +78,7 @@ class Report(Struct, frozen=True):
     failure: Event | None = None
     failure_tag: str = ""
     separator: str = ", "
+    besides: tuple[Event, ...] = ()  # told with the success, where one action does two things
 
 
 SILENT = Report()

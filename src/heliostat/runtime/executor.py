@@ -136,7 +136,8 @@ class Executor:
             if self._on_write is not None:
                 self._on_write(action, error)
             return FailedAction(action, error, report.failure_tag)
-        self._tell(subject, report.success)
+        for event in (report.success, *report.besides):
+            self._tell(subject, event)
         if self._on_write is not None:
             self._on_write(action, None)
         return None

@@ -192,7 +192,7 @@ def act(world: ServiceWorld) -> ServiceWorld:
     for action in plan.actions():
         report = getattr(action, "report", None)
         if report is not None and report.success is not None:
-            told.append(report.success.reason)
+            told += [report.success.reason, *(each.reason for each in report.besides)]
         if isinstance(action, Effect) and action.kind == CONFIGURE:
             after = _configure(after, action)
     waits = tuple(str(wait.reason) for wait in plan.waits)

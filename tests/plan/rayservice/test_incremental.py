@@ -115,6 +115,19 @@ def list_steps(step: int, surge: int) -> list[tuple[int, int]]:
     return steps
 
 
+def test_the_first_capacity_of_a_pending_cluster_is_told_with_its_applications() -> None:
+    """KubeRay: rayservice.md §6.4; it sends them without any first, and the capacity in a second call."""
+    world = served()
+    assert "UpdatedServeTargetCapacity" not in world.told
+    upgrading = upgraded_to((50, None, 100, 100))
+    assert upgrading.told[-2:] == ("UpdatedServeApplications", "UpdatedServeTargetCapacity")
+    assert upgrading.configured == (upgrading.active, upgrading.pending)
+    stuck = live(structs.replace(world, has_gateways=False).without("Gateway", f"{NAME}-gateway"), 2)
+    stuck = live(stuck.edit(rayClusterConfig=NEW_IMAGE), 8)
+    assert (stuck.shares[0], stuck.configured[-1]) == (0, stuck.pending)
+    assert "UpdatedServeTargetCapacity" not in stuck.told
+
+
 def test_replicas_are_left_to_the_autoscaler_while_another_cluster_serves() -> None:
     world = live(served().edit(rayClusterConfig=NEW_IMAGE), 3)
     groups = {

@@ -1,5 +1,7 @@
 """What people are told about each write of a RayService: KubeRay's events (rayservice.md §12), as data."""
 
+from msgspec.structs import replace
+
 from heliostat.kube.plan import Event, Ref, Report
 from heliostat.plan.reports import COLON, NORMAL, WARNING, place_of_ref, report_write
 
@@ -59,15 +61,21 @@ def _report_routing(verb: str, what: str, place: str) -> Report:
 
 
 def report_capacity(place: str) -> Report:
-    """KubeRay's words, the doubled one included."""
+    """Differs from KubeRay: rayservice-capacity-told."""
     what = "target_capacity of serve applications to"
     return Report(
-        success=Event(NORMAL, "UpdatedServeTargetCapacity", "Update", f"Updated {what} to the RayCluster {place}"),
+        success=_capacity_updated(place),
         failure=Event(
             WARNING, "FailedToUpdateTargetCapacity", "Update", f"Failed to update {what} the RayCluster {place}"
         ),
         separator=COLON,
     )
+
+
+def _capacity_updated(place: str) -> Event:
+    """KubeRay's words, the doubled one included."""
+    note = f"Updated target_capacity of serve applications to to the RayCluster {place}"
+    return Event(NORMAL, "UpdatedServeTargetCapacity", "Update", note)
 
 
 ROLLBACK_IMPOSSIBLE = Event(
@@ -80,9 +88,11 @@ def report_head_label(place: str, value: str) -> Report:
     return report_write("Update", "HeadPodServeLabel", f"Updated {what}", f"Failed to update {what}")
 
 
-def report_applications(place: str) -> Report:
+def report_applications(place: str, *, has_share: bool) -> Report:
+    """``has_share``: they were sent with a capacity of their own, for which KubeRay takes a second call."""
     what = f"serve applications to the RayCluster {place}"
-    return report_write("Update", "ServeApplications", f"Updated {what}", f"Failed to update {what}")
+    report = report_write("Update", "ServeApplications", f"Updated {what}", f"Failed to update {what}")
+    return replace(report, besides=(_capacity_updated(place),)) if has_share else report
 
 
 def applications_impossible(place: str, why: str) -> Event:

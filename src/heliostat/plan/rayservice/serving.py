@@ -52,11 +52,12 @@ class Order(Struct, frozen=True):
     """What a cluster is to run beside ``spec.serveConfigV2``.
 
     ``capacity`` is its share in percent during an incremental upgrade; None: as the configuration says. With
-    ``keeps_config`` it goes on with what it runs: only its capacity changes.
+    ``keeps_config`` it goes on with what it runs: only its capacity changes. ``is_shared``: with another cluster.
     """
 
     capacity: int | None = None
     keeps_config: bool = False
+    is_shared: bool = False
 
 
 PLAIN = Order()
@@ -127,7 +128,7 @@ def _compare(look: Look, question: AskServe, answer: Fact[ServeInfo], order: Ord
     if config is not None and not is_current(told, config):
         held = _hold_back(look.remembered.sent.get(question.cluster), told, config, look.now)
         if held is None:
-            part = Part(actions=(_configure(observed, question, config, told),))
+            part = Part(actions=(_configure(observed, question, config, told, is_shared=order.is_shared),))
             return ServeSight(Health.DEPLOYING, part, shown)
         if held > 0:
             wait = wait_beside(
@@ -203,7 +204,9 @@ def _tidy(**fields: Any) -> JsonObject:
     return {key: value for key, value in fields.items() if value}
 
 
-def _configure(observed: ObservedService, question: AskServe, config: JsonObject, told: ServeInfo) -> Effect:
+def _configure(
+    observed: ObservedService, question: AskServe, config: JsonObject, told: ServeInfo, *, is_shared: bool
+) -> Effect:
     metadata = observed.service.metadata
     key, place = applications_key(metadata.uid, question.cluster), f"{metadata.namespace}/{question.cluster}"
     where = {
@@ -216,7 +219,8 @@ def _configure(observed: ObservedService, question: AskServe, config: JsonObject
     }
     is_known = has_applications(told, config)  # then it is its capacity alone that changes
     because = Because.CAPACITY_MOVES if is_known else Because.CONFIG_DIFFERS
-    report = report_capacity(place) if is_known else report_applications(place)
+    has_share = is_shared and bool(config.get(TARGET_CAPACITY))  # without any it has not been given one yet
+    report = report_capacity(place) if is_known else report_applications(place, has_share=has_share)
     return Effect(
         CONFIGURE, where, digest_config(config), because, report,
         decided_on=(key,), touches=(key,), seconds=CONFIGURE_SECONDS,

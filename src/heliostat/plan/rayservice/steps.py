@@ -154,11 +154,12 @@ def _plan_serve(draft: Draft, look: Look, inputs: ClusterInputs, split: Split) -
     """
     is_own = inputs.is_back and inputs.active is Fit.SAME
     orders = (
-        ("active", look.observed.find_active(), Order(split.active.capacity, keeps_config=not is_own)),
-        ("pending", look.observed.find_pending(), Order(split.pending.capacity, keeps_config=inputs.is_back)),
+        ("active", look.observed.find_active(), split.active.capacity, not is_own),
+        ("pending", look.observed.find_pending(), split.pending.capacity, inputs.is_back),
     )
     sights = []
-    for role, cluster, order in orders:
+    for role, cluster, capacity, keeps_config in orders:
+        order = Order(capacity, keeps_config=keeps_config, is_shared=True)
         serve = plan_serve(look, cluster, order) if isinstance(cluster, dict) else ServeSight.nothing()
         draft.add(f"{role}-serve", serve.part)
         sights.append(serve)
