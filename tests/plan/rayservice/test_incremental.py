@@ -256,6 +256,28 @@ def test_an_edit_back_leads_to_the_former_routing(shares: tuple[int | None, ...]
     assert traffic == sorted(traffic, key=lambda each: each or 0)
 
 
+@pytest.mark.parametrize("is_alive", [True, False])
+def test_who_looks_once_a_second_sees_the_way_back_also_when_it_is_a_single_step(*, is_alive: bool) -> None:
+    """KubeRay's own tests wait for the condition; its passes are 2 s apart."""
+    world = upgraded_to((50, 25, 100, 75)).after(60).edit(rayClusterConfig=OLD_IMAGE)
+    seen: list[tuple[str, tuple[int | None, ...]]] = []
+    for _ in range(4):
+        for _ in range(10):
+            world = act(world)
+            world = accept_routing(world) if not is_alive else deploy(settle(world))
+            world = world if is_alive else lose_head(world)
+            world = world.after(0.1)
+        seen.append((world.condition("RollbackInProgress")[0], world.shares))
+    assert seen[0] == ("True", (50, 0, 100, 100))
+    assert seen[-1] == ("", (None, None, 100, 100))
+
+
+def lose_head(world: ServiceWorld) -> ServiceWorld:
+    if not world.pending:
+        return world
+    return world.change("RayCluster", world.pending, {"status": {"conditions": []}})
+
+
 def test_a_change_of_mind_on_the_way_back_goes_forward_again() -> None:
     world = upgraded_to((100, 50, 50, 50))
     turned = live(world.edit(rayClusterConfig=OLD_IMAGE), 4)

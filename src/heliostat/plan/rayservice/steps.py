@@ -44,8 +44,9 @@ TO_ACTIVE = "Goal state reverted to the original cluster, rolling back to it."
 TO_A_THIRD = "Goal state changed mid-upgrade, rolling back to original cluster."
 TOO_LATE = "The upgrade took longer than its deadline, rolling back to original cluster."
 TAKE_UP_SECONDS = 10.0  # who serves a Gateway and does not tell that it saw a change is not waited for any longer
-# So long the status tells that all requests go to the next cluster, before that is the active one: KubeRay's passes are
-# 2 s apart, and who follows an upgrade by looking every second, as its own tests do, sees the last step too.
+# So long the status tells that all requests go to the next cluster, before that is the active one, or that all have
+# come back: KubeRay's passes are 2 s apart, and who follows an upgrade by looking every second, as its own tests do,
+# sees the last step too.
 LAST_STEP_SECONDS = 2.0
 RETURN_SECONDS = 30.0  # so long beyond the interval requests wait for the active cluster to grow, on their way back
 
@@ -67,18 +68,17 @@ def plan_steps(draft: Draft, look: Look, inputs: ClusterInputs) -> statuses.Show
     obstacle = _find_obstacle(look, pair)
     can_grow = is_serve_known(look, pair.pending)
     split = pair.split if obstacle.waits else step_capacity(pair.split, limits, can_grow=can_grow)
-    if is_moved(split) and (left := _last_step_left(pair.split, look.now)) > 0:
+    is_over = _is_over(look, pair.pending, split)
+    if is_over and (left := _last_step_left(pair.split, look.now)) > 0:
         wait = wait_beside(Hold.STEP, "the upgrade", f"its last step was told for {LAST_STEP_SECONDS:.0f} s")
-        obstacle, split = replace(wait, wake_after=left), pair.split
+        obstacle, split, is_over = replace(wait, wake_after=left), pair.split, False
     pair = replace(pair, split=split)
     serve = _plan_serve(draft, look, inputs, split)
     follow_services(draft, observed, pair.active.name, look.settings)
     active = pair.active.showing(serve[0]).having(split.active.capacity)
     pending = pair.pending.showing(serve[1]).having(split.pending.capacity)
-    if is_moved(split):
-        return _show(look, pending, Slot(name=""))
-    if is_moved_back(split, is_pending_alive=_is_alive(look, pending)):
-        return _show(look, active, *_name_third(look, inputs))
+    if is_over:
+        return _show(look, active, *_name_third(look, inputs)) if split.is_back else _show(look, pending, Slot(name=""))
     draft.add("route", plan_route(observed, _choose_weights(draft, look, pair, limits, serve, obstacle)))
     return _show(look, active, pending, rollback=_why_back(inputs))
 
@@ -134,8 +134,12 @@ def _find_obstacle(look: Look, pair: Pair) -> Part:
     return replace(wait, wake_after=left)
 
 
+def _is_over(look: Look, pending: Slot, split: Split) -> bool:
+    return is_moved(split) or is_moved_back(split, is_pending_alive=_is_alive(look, pending))
+
+
 def _last_step_left(split: Split, now: float) -> float:
-    return (split.pending.moved or 0.0) + LAST_STEP_SECONDS - now
+    return (split.gaining.moved or 0.0) + LAST_STEP_SECONDS - now
 
 
 def is_serve_known(look: Look, slot: Slot) -> bool:
