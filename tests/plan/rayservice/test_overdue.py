@@ -47,6 +47,23 @@ def test_another_spec_is_tried_again() -> None:
     assert run(again).active == again.pending
 
 
+def test_another_spec_in_the_middle_has_its_own_time() -> None:
+    late = stall(run(begin(**ASKED)).edit(rayClusterConfig=NEW_IMAGE), 25)
+    again = stall(late.edit(rayClusterConfig=THIRD_IMAGE), 25)
+    assert again.pending not in ("", late.pending)
+    assert again.condition("UpgradeGivenUp") == ("", "")
+    assert stall(again, 10).condition("UpgradeGivenUp") == ("True", "UpgradeDeadlineExceeded")
+
+
+def test_another_spec_in_the_middle_of_steps_has_its_own_time_after_the_way_back() -> None:
+    world = live(begin_incremental(**ASKED, surge=20, step=10), 8).edit(rayClusterConfig=NEW_IMAGE)
+    half = live(world, 27)
+    assert half.weights[half.pending] > 0
+    third = live(half.edit(rayClusterConfig=THIRD_IMAGE), 24)
+    assert third.pending not in ("", half.pending)
+    assert third.condition("UpgradeGivenUp") == ("", "")
+
+
 def test_an_upgrade_in_steps_goes_back_the_way_it_came() -> None:
     world = live(begin_incremental(**ASKED), 8).edit(rayClusterConfig=NEW_IMAGE)
     half = live(world, 9)

@@ -1,6 +1,7 @@
 """An upgrade that takes too long is undone, where the RayService asks for that: ``heliostat.dev/upgrade-deadline``.
 
-Its time begins with the condition UpgradeInProgress. What was given up is not tried again until the spec is another
+Its time begins with the condition UpgradeInProgress, and anew with each cluster that an edit in the middle makes; while
+requests go back to make way for one it does not count. What was given up is not tried again until the spec is another
 one: the condition UpgradeGivenUp says so, with the generation that it is about, and so it survives a restart.
 Differs from KubeRay: rayservice-upgrade-deadline.
 """
@@ -25,7 +26,9 @@ def find_upgrade_end(observed: ObservedService) -> float | None:
     since = moment_of(condition.get("lastTransitionTime"))
     if not text or since is None or not is_true(observed.status, UPGRADE) or is_given_up(observed):
         return None
-    return since + read_seconds(text)
+    pending = observed.find_pending()
+    made = moment_of(pending["metadata"].get("creationTimestamp")) if isinstance(pending, dict) else None
+    return max(since, made or since) + read_seconds(text)
 
 
 def is_given_up(observed: ObservedService) -> bool:

@@ -120,7 +120,7 @@ def _plan_living(draft: Draft, look: Look, stored: ObservedService) -> Plan:
 
 def _judge_time(draft: Draft, look: Look, inputs: ClusterInputs) -> ClusterInputs:
     """Whether the upgrade has taken too long, or had before."""
-    end = overdue.find_upgrade_end(look.observed)
+    end = None if inputs.is_back else overdue.find_upgrade_end(look.observed)
     if end is not None and look.now < end:
         draft.add("deadline", Part(wake_after=end - look.now))
         return inputs

@@ -31,7 +31,9 @@ SUSPENDING, SUSPENDED = "Suspending", "Suspended"
 CAPACITY, TRAFFIC, MOVED = "targetCapacity", "trafficRoutedPercent", "lastTrafficMigratedTime"
 SPEC_CHANGED = "DesiredClusterSpecChanged"
 INITIALIZING, TIMED_OUT, NO_ACTIVE = "Initializing", "InitializingTimeout", "NoActiveCluster"
+NO_PENDING = "NoPendingCluster"
 _BEGINS = "RayService is initializing"
+_ALONE = "Active Ray cluster exists and no pending Ray cluster"
 
 # KubeRay: a cluster that says nothing yet still shows these (rayservice.md §10.5).
 EMPTY_CLUSTER = {"desiredCPU": "0", "desiredMemory": "0", "desiredGPU": "0", "desiredTPU": "0"}
@@ -76,6 +78,8 @@ def build_status(observed: ObservedService, shown: Shown, now: float) -> JsonObj
         for type_ in (READY, UPGRADE):
             status = put_condition(status, type_, FALSE, INITIALIZING, _BEGINS, now)
     status = _judge_ready(status, now)
+    if shown.introduces and is_true(status, ROLLBACK):  # KubeRay: rayservice.md §6.7, one is over, another one begins
+        status = put_condition(status, UPGRADE, FALSE, NO_PENDING, _ALONE, now)
     status = _judge_upgrade(status, now)
     return tidy(_judge_rollback(status, shown.rollback, now))
 
@@ -121,8 +125,7 @@ def _judge_upgrade(status: JsonObject, now: float) -> JsonObject:
         text = "Both active and pending Ray clusters exist"
         return put_condition(status, UPGRADE, TRUE, "BothActivePendingClustersExist", text, now)
     if active:
-        text = "Active Ray cluster exists and no pending Ray cluster"
-        return put_condition(status, UPGRADE, FALSE, "NoPendingCluster", text, now)
+        return put_condition(status, UPGRADE, FALSE, NO_PENDING, _ALONE, now)
     if read_condition(status, UPGRADE)[1] in (INITIALIZING, TIMED_OUT):
         return status
     return put_condition(status, UPGRADE, UNKNOWN, NO_ACTIVE, "Active Ray cluster does not exist", now)
