@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from heliostat.embedded.gateway.directory import Directory, Endpoint, KnownService, ServicePort
+from heliostat.embedded.node.network.namespaces import _new_listener, connect_from_host
 from heliostat.embedded.node.network.service_proxy import ServiceProxy
 
 HTTP = ServicePort(80, "http")
@@ -157,5 +158,19 @@ def test_a_failed_accept_does_not_end_the_service(monkeypatch: pytest.MonkeyPatc
             assert await made.ask("10.96.0.1") == str(A)
             assert failures == []
             assert made.problems == ["connections to the service at 10.96.0.1:80"]  # told once
+
+    asyncio.run(play())
+
+
+def test_what_is_relayed_leaves_at_once() -> None:
+    """Else the second of two small pieces waits for the other side's word on the first, which takes 40 ms."""
+
+    async def play() -> None:
+        with _new_listener("127.0.0.1", 0, socket.SOCK_STREAM) as listener:
+            dialled = await connect_from_host(*listener.getsockname())
+            accepted, _ = await asyncio.get_running_loop().sock_accept(listener)
+            for each in (dialled, accepted):
+                with each:
+                    assert each.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
     asyncio.run(play())
