@@ -1,6 +1,8 @@
 """Where bodies end. Laws: however the bytes are cut, content and rest are the same; no part is taken for the whole."""
 
 import itertools
+from time import process_time
+from timeit import timeit
 
 import pytest
 from hypothesis import given
@@ -37,6 +39,10 @@ SMUGGLED: list[Headers] = [
     (("Content-Length", "0x10"),),
     (("Transfer-Encoding", "gzip, chunked"),),
     (CHUNKED, CHUNKED),
+    (CHUNKED, ("Content-Length", "")),
+    (TEN, ("Transfer-Encoding", "")),
+    (("Content-Length", ""),),
+    (("Content-Length", "\xa010"),),
 ]
 
 
@@ -103,6 +109,24 @@ BAD_CHUNKS = [b"x\r\n", b"-1\r\n", b"5\r\nhelloX\r\n", b"\r\n", b"5 5\r\n", b"1"
 def test_what_is_no_chunk_is_told(data: bytes) -> None:
     with pytest.raises(NoHttpError):
         ChunkedBody().take(data)
+
+
+LINES = [b"2;a\nhi\r\n0\r\n\r\n", b"2\r\nhi\n0\r\n\r\n", b"0\r\nX: y\n\r\n", b"0\r\n\n", b"0\r\nX: a\rb\r\n\r\n"]
+
+
+@pytest.mark.parametrize("data", LINES)
+def test_lines_that_two_readers_end_differently_are_refused_in_requests_alone(data: bytes) -> None:
+    with pytest.raises(NoHttpError):
+        request(CHUNKED).take(data)
+    body = answer(CHUNKED)
+    body.take(data)
+    assert body.is_done
+
+
+def test_many_small_chunks_are_read_in_one_go() -> None:
+    """They were copied once for each of them: seconds for what one connection may hold."""
+    body = ChunkedBody()
+    assert timeit(lambda: body.take(b"1\r\na\r\n" * 80_000), number=1, timer=process_time) < 1.0
 
 
 def test_extensions_and_trailers_are_framing() -> None:

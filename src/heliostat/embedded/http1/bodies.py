@@ -2,7 +2,8 @@
 
 A reader is fed with what came and tells what of it is content and what already belongs to the next message; whoever
 passes a body on as it is takes the bytes before that rest. Rules: a request with two lengths, or with a coding besides
-chunked, is refused; a body that breaks off is never taken for a whole one.
+chunked, is refused, and so are lines of its chunks that end with a line feed alone, which the next reader may read on
+past; a body that breaks off is never taken for a whole one.
 """
 
 import re
@@ -64,12 +65,16 @@ class UntilEnd:
 
 
 class ChunkedBody:
-    """``take`` keeps what is incomplete, so what it was fed with is either content, framing or the rest."""
+    """``take`` keeps what is incomplete, so what it was fed with is either content, framing or the rest.
+
+    ``is_strict``: lines end as they should.
+    """
 
     length: int | None = None
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_strict: bool = False) -> None:
         self.is_done = False
+        self._is_strict = is_strict
         self._kept = b""  # an incomplete line
         self._left = 0  # of the chunk at hand
         self._is_after_chunk = False
@@ -78,27 +83,28 @@ class ChunkedBody:
     def take(self, data: bytes) -> tuple[bytes, bytes]:
         data, self._kept = self._kept + data if self._kept else data, b""
         content: list[bytes] = []
-        while data and not self.is_done:
-            data = self._step(data, content)
-        return (content[0] if len(content) == 1 else b"".join(content)), data
+        at = 0  # a place, not a shorter copy each time: there may be very many chunks
+        while at < len(data) and not self.is_done:
+            at = self._step(data, at, content)
+        return (content[0] if len(content) == 1 else b"".join(content)), data[at:]
 
     def end(self) -> None:
         if not self.is_done:
             raise NoHttpError("unexpected EOF")
 
-    def _step(self, data: bytes, content: list[bytes]) -> bytes:
+    def _step(self, data: bytes, at: int, content: list[bytes]) -> int:
+        """The place up to which it is read."""
         if self._left:
-            content.append(data[: self._left])
-            rest = data[self._left :]
+            content.append(data[at : at + self._left])
             self._left -= len(content[-1])
             self._is_after_chunk = not self._left
-            return rest
-        end = data.find(b"\n") + 1
+            return at + len(content[-1])
+        end = data.find(b"\n", at) + 1
         if not end:
-            self._keep(data)
-            return b""
-        self._read_line(data[:end])
-        return data[end:]
+            self._keep(data[at:])
+            return len(data)
+        self._read_line(data[at:end])
+        return end
 
     def _keep(self, data: bytes) -> None:
         if len(data) > _MOST_LINE:
@@ -106,6 +112,8 @@ class ChunkedBody:
         self._kept = data
 
     def _read_line(self, line: bytes) -> None:
+        if self._is_strict and (not line.endswith(b"\r\n") or line.count(b"\r") > 1):
+            raise NoHttpError(f"a line of chunks that does not end as it should: {line[:100]!r}")
         is_empty = line in (b"\r\n", b"\n")
         if self._trailer >= 0:
             self._trailer += len(line)
@@ -133,14 +141,15 @@ Body: TypeAlias = NoBody | FixedBody | ChunkedBody | UntilEnd
 
 def request_body(head: RequestHead) -> Body:
     """Raises NoHttpError."""
-    coding, length = head.get("transfer-encoding"), head.get("content-length")
-    if coding:
-        if length:
+    names = {name.lower() for name, _ in head.headers}
+    if "transfer-encoding" in names:
+        if "content-length" in names:
             raise NoHttpError("both Transfer-Encoding and Content-Length")
+        coding = head.get("transfer-encoding")
         if coding.lower() != "chunked" or head.minor < 1:
             raise NoHttpError(f"a body with the coding {coding[:100]!r}")
-        return ChunkedBody()
-    return FixedBody(_read_length(length)) if length else NoBody()
+        return ChunkedBody(is_strict=True)
+    return FixedBody(_read_length(head.get("content-length"))) if "content-length" in names else NoBody()
 
 
 def response_body(head: ResponseHead, method: str) -> Body:
@@ -155,7 +164,7 @@ def response_body(head: ResponseHead, method: str) -> Body:
 
 def _read_length(text: str) -> int:
     """The same length twice is one length."""
-    values = {part.strip() for part in text.split(",")}
+    values = {part.strip(" \t") for part in text.split(",")}
     value = values.pop()
     if values or not (value.isascii() and value.isdecimal()) or len(value) > 18:
         raise NoHttpError(f"a length that is none: {text[:100]!r}")

@@ -62,9 +62,6 @@ def find_request_end(data: bytes | bytearray) -> int:
 
 
 def find_response_end(data: bytes | bytearray) -> int:
-    end = data.find(b"\r\n\r\n")
-    if end >= 0:
-        return end + 4
     found = _END.search(data)
     return found.end() if found is not None else -1
 
