@@ -54,6 +54,13 @@ def test_its_addresses_and_listeners() -> None:
     assert told(http, "ResolvedRefs") == ("True", "ResolvedRefs")
 
 
+def test_a_kind_of_route_that_is_not_served_is_told_beside_one_that_is() -> None:
+    kinds = [{"kind": "HTTPRoute"}, {"kind": "GRPCRoute"}]
+    (listener,) = gateway_status(gateway({**HTTP, "allowedRoutes": {"kinds": kinds}}), UP, {}, NOW)["listeners"]
+    assert [each["kind"] for each in listener["supportedKinds"]] == ["HTTPRoute"]
+    assert told(listener, "ResolvedRefs") == ("False", "InvalidRouteKinds")
+
+
 def test_a_time_changes_with_its_status_alone() -> None:
     first = gateway_status(gateway(), NOWHERE, {}, NOW)
     second = gateway_status(msgspec.structs.replace(gateway(), status=first), UP, {}, LATER)

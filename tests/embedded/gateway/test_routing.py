@@ -61,6 +61,10 @@ def test_what_a_match_means(match: dict[str, Any], target: str, meets: bool) -> 
     assert bool(found(table(route(rule(match))), ask(target, **{"x-A": "1"}))) is meets
 
 
+def test_a_rule_with_an_empty_list_of_matches_takes_every_request() -> None:
+    assert found(table(route({**rule(), "matches": []})), ask("/any/thing")) == "route/0"
+
+
 def test_the_more_specific_match_wins() -> None:
     rules = (
         rule(path("/")),

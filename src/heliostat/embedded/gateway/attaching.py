@@ -11,7 +11,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from heliostat.embedded.gateway.definitions import GATEWAY, GROUP, HTTP_ROUTE
-from heliostat.embedded.gateway.objects import Gateway, HttpRoute, Listener, ParentRef
+from heliostat.embedded.gateway.objects import Gateway, HttpRoute, Listener, ParentRef, RouteKind
 from heliostat.kube.objects import Key
 from heliostat.kube.selectors import SelectorError, selector_of
 
@@ -49,8 +49,15 @@ def judge_listener(listener: Listener) -> Verdict:
 
 
 def takes_http_routes(listener: Listener) -> bool:
-    kinds = listener.allowed_routes.kinds
-    return not kinds or any((kind.group, kind.kind) == (GROUP, HTTP_ROUTE.kind) for kind in kinds)
+    return not listener.allowed_routes.kinds or any(map(_is_http_route, listener.allowed_routes.kinds))
+
+
+def takes_nothing_else(listener: Listener) -> bool:
+    return all(map(_is_http_route, listener.allowed_routes.kinds))
+
+
+def _is_http_route(kind: RouteKind) -> bool:
+    return (kind.group, kind.kind) == (GROUP, HTTP_ROUTE.kind)
 
 
 def parent_key(route: HttpRoute, parent: ParentRef) -> Key | None:

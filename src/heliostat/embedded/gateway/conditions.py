@@ -9,7 +9,14 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
-from heliostat.embedded.gateway.attaching import ACCEPTED, Attachment, Verdict, judge_listener, takes_http_routes
+from heliostat.embedded.gateway.attaching import (
+    ACCEPTED,
+    Attachment,
+    Verdict,
+    judge_listener,
+    takes_http_routes,
+    takes_nothing_else,
+)
 from heliostat.embedded.gateway.definitions import CONTROLLER_NAME, GROUP, HTTP_ROUTE
 from heliostat.embedded.gateway.objects import Gateway, GatewayClass, HttpRoute, Listener, ParentRef
 from heliostat.embedded.gateway.routing import Backend
@@ -108,7 +115,7 @@ def _of_listener(listener: Listener, front: Front) -> Iterable[Told]:
         yield Told(
             PROGRAMMED, FALSE, "Pending" if verdict.is_fine else "Invalid", front.problems.get(listener.port, "")
         )
-    if takes_http_routes(listener):
+    if takes_nothing_else(listener):
         yield Told(RESOLVED_REFS, TRUE, RESOLVED_REFS)
     else:
         yield Told(RESOLVED_REFS, FALSE, "InvalidRouteKinds", "only HTTPRoutes are carried out by the local gateway")

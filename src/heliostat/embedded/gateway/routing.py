@@ -19,6 +19,8 @@ from heliostat.kube.objects import Key
 
 FindService: TypeAlias = Callable[[str, str], KnownService | None]
 
+_EVERYTHING = (RouteMatch(),)  # what a rule without matches means, also one that says so with an empty list
+
 
 class Backend(Struct, frozen=True, kw_only=True):
     namespace: str
@@ -103,7 +105,7 @@ def _entries(
     age = (route.metadata.creation_timestamp or "", route.metadata.namespace, route.metadata.name)
     for number, spec in enumerate(route.spec.rules):
         rule = Rule(route.metadata.key, number, tuple(resolve(route, ref, find) for ref in spec.backend_refs))
-        for index, match in enumerate(spec.matches):
+        for index, match in enumerate(spec.matches or _EVERYTHING):
             for hostname in hostnames:
                 order = (*_host_order(hostname), *_match_order(match), *age, number, index)
                 yield order, Entry(hostname, match, rule)
