@@ -11,12 +11,12 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from heliostat.embedded.gateway.exchange import Exchange, NoAnswerError
+from heliostat.embedded.gateway.exchange import BadBodyError, Exchange, NoAnswerError
 from heliostat.embedded.gateway.routing import Asked, PortTable
-from heliostat.embedded.gateway.switchboard import MOST_ATTEMPTS, NO_ROUTE, Chosen, Switchboard, read_asked
+from heliostat.embedded.gateway.switchboard import MOST_ATTEMPTS, NO_ROUTE, Chosen, Switchboard, address, read_asked
 from heliostat.embedded.gateway.upstreams import Target
 from heliostat.embedded.gateway.wire import Wire
-from heliostat.embedded.http1.bodies import Body, NoBody, request_body
+from heliostat.embedded.http1.bodies import Body, request_body
 from heliostat.embedded.http1.heads import (
     MOST_HEAD,
     Headers,
@@ -76,9 +76,10 @@ class Session:
             self._client.close()
 
     def end_if_idle(self, now: float) -> None:
-        """Asked from time to time, and when the listener closes."""
+        """Asked from time to time, and when the listener closes. What has just come is a request, and is answered."""
+        is_idle = self._idle_since is not None and self._client.is_quiet
         is_old = self._idle_since is not None and now - self._idle_since > IDLE_SECONDS
-        if self._idle_since is not None and (is_old or self._spot.is_draining):
+        if is_idle and (is_old or self._spot.is_draining):
             self._client.close()
 
     def abort(self) -> None:
@@ -87,9 +88,10 @@ class Session:
     async def _serve_one(self) -> bool:
         """Whether another request may follow."""
         try:
-            head = await self._read_head()
-            if head is None:
+            read = await self._read_head()
+            if read is None:
                 return False
+            head = address(read)
             body, asked = request_body(head), read_asked(head)
         except NoHttpError as error:
             await self._refuse(431 if "larger than" in str(error) else 400, str(error), NO_ROUTE)
@@ -136,16 +138,18 @@ class Session:
             return Failed(503, f"{target[0]}:{target[1]}: no connection in time", may_be_repeated=True)
         except OSError as error:
             return Failed(503, f"{target[0]}:{target[1]}: {error.strerror or error}", may_be_repeated=True)
-        exchange = Exchange(self._client, head, body, is_draining=self._spot.is_draining)
+        exchange = Exchange(self._client, head, body, lambda: self._spot.is_draining)
         try:
             await exchange.run(wire)
-        except (NoAnswerError, NoHttpError, OSError) as error:
+        except (NoAnswerError, BadBodyError, NoHttpError, OSError) as error:
             if exchange.is_abandoned or exchange.has_begun:
                 if not exchange.is_abandoned:
                     self._board.telemetry.broken.inc(*_labels(route))
                 self._client.abort()
                 return False
-            is_harmless = head.method in IDEMPOTENT and isinstance(body, NoBody)
+            if isinstance(error, BadBodyError):
+                return Failed(400, str(error))
+            is_harmless = head.method in IDEMPOTENT and body.length == 0
             again = isinstance(error, NoAnswerError) and is_harmless
             return Failed(502, f"{target[0]}:{target[1]}: {error}", may_be_repeated=again)
         finally:

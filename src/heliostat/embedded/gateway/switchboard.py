@@ -3,6 +3,7 @@
 What is kept between requests is kept here: turns of rules and of Services, and connections.
 """
 
+import re
 from collections import Counter
 from collections.abc import Collection
 
@@ -18,6 +19,7 @@ from heliostat.kube.objects import Key
 
 MOST_ATTEMPTS = 4
 NO_ROUTE = Key("", "")
+_ABSOLUTE = re.compile(r"https?://([^/?]*)(.*)", re.IGNORECASE)
 
 
 class Chosen(Struct, frozen=True):
@@ -73,8 +75,9 @@ class Switchboard:
         return Chosen(rule.route, _choose(targets, self._next_round(backend), tried))
 
     def _next_turn(self, rule: Rule) -> int | None:
-        turns = self._turns.get((rule.route, rule.number))
-        return turns.choose(tuple([each.weight for each in rule.backends])) if turns is not None else None
+        """Also of a rule that is forgotten here and still stands in the table of a listener that is about to go."""
+        turns = self._turns.get((rule.route, rule.number)) or self._turns.setdefault((rule.route, rule.number), Turns())
+        return turns.choose(tuple([each.weight for each in rule.backends]))
 
     def _next_round(self, backend: Backend) -> int:
         place = (backend.namespace, backend.name, backend.port.port if backend.port is not None else 0)
@@ -92,13 +95,20 @@ def _choose(targets: list[Target], turn: int, tried: Collection[Target]) -> Targ
     return others[turn % len(others)] if others else targets[turn % len(targets)]
 
 
+def address(head: RequestHead) -> RequestHead:
+    """As servers are asked: a target as proxies are sent names the host itself, and then that one counts."""
+    absolute = _ABSOLUTE.fullmatch(head.target)
+    if absolute is None:
+        return head
+    host, rest = absolute.groups()
+    headers = (("Host", host), *((name, value) for name, value in head.headers if name.lower() != "host"))
+    return RequestHead(head.method, rest if rest.startswith("/") else f"/{rest}", head.minor, headers)
+
+
 def read_asked(head: RequestHead) -> Asked:
     """Raises NoHttpError for a request that does not say whom it is for."""
     target, host = head.target, head.get("host")
-    if target.startswith(("http://", "https://")):  # as it is sent to proxies; then the target counts
-        authority, slash, rest = target.partition("://")[2].partition("/")
-        target, host = f"{slash}{rest}" or "/", authority
-    elif not target.startswith("/") and target != "*":
+    if head.method == "CONNECT" or (not target.startswith("/") and target != "*"):
         raise NoHttpError(f"a target that is none: {target[:100]!r}")
     if (not host and head.minor >= 1) or "," in host:
         raise NoHttpError("a request names one Host")
@@ -108,4 +118,4 @@ def read_asked(head: RequestHead) -> Asked:
 
 def _without_port(host: str) -> str:
     name, colon, port = host.rpartition(":")
-    return (name if colon and port.isdecimal() else host).lower()
+    return (name if colon and (port.isdecimal() or not port) else host).lower()
