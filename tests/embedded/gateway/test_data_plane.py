@@ -193,6 +193,9 @@ def test_who_asks_first_whether_to_send_is_told() -> None:
 BAD = [
     ("nonsense\r\n\r\n", 400),
     ("GET / HTTP/1.1\r\n\r\n", 400),
+    ("GET / HTTP/1.1\nHost: a\n\n", 400),
+    ("\x16\x03\x01\x02", 400),  # TLS
+    ("CONNECT / HTTP/1.1\r\nHost: a\r\n\r\n", 400),
     ("GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400),
     ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", 400),
     (f"GET / HTTP/1.1\r\nX: {'x' * 70_000}", 431),

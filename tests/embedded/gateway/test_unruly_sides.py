@@ -1,6 +1,8 @@
 """Clients and back ends that say too much, too little, or something that could be taken in two ways."""
 
 import asyncio
+import socket
+import struct
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -227,5 +229,42 @@ def test_a_rule_that_is_gone_still_answers_who_came_before() -> None:
         async with plane(one=says("hello")) as made:
             made.board.use({})
             assert await made.ask() == (200, b"hello")
+
+    play(scene)
+
+
+def test_an_answer_to_a_body_that_nobody_takes_is_not_lost() -> None:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await read_request(reader)
+        writer.write(b"HTTP/1.1 413 Too Large\r\nContent-Length: 3\r\n\r\nbig")  # and closes, with the body unread
+
+    async def scene() -> None:
+        async with plane(one=serve) as made:
+            client = await made.connect()
+            client.send(b"POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 90000000\r\n\r\n" + b"x" * 30_000_000)
+            assert await client.read() == (413, b"big")
+
+    play(scene)
+
+
+@pytest.mark.parametrize(("version", "error"), [("1.1", asyncio.IncompleteReadError), ("1.0", ConnectionResetError)])
+def test_an_answer_that_ends_with_its_connection_is_not_whole_when_that_is_cut(
+    version: str, error: type[Exception]
+) -> None:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await read_request(reader)
+        writer.write(b"HTTP/1.1 200 OK\r\n\r\nhel")
+        await asyncio.sleep(0.1)
+        sock = writer.get_extra_info("socket")
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+    async def scene() -> None:
+        async with plane(one=serve) as made:
+            client = await made.connect()
+            client.send(f"GET / HTTP/{version}\r\nHost: a\r\n\r\n")
+            with pytest.raises(error) as told:
+                await client.reader.readexactly(1000)
+            assert not getattr(told.value, "partial", b"").endswith(b"0\r\n\r\n")
+            assert made.telemetry.broken.value("ns", "route") == 1
 
     play(scene)

@@ -7,8 +7,7 @@ from heliostat.embedded.http1.heads import (
     RequestHead,
     build_request,
     build_response,
-    find_request_end,
-    find_response_end,
+    find_head_end,
     keeps_connection,
     parse_request,
     parse_response,
@@ -19,7 +18,7 @@ from heliostat.embedded.http1.heads import (
 def test_a_request_reads_as_it_was_written() -> None:
     headers = (("Host", "a"), ("X-Two", "1"), ("x-two", "2"), ("Empty", ""))
     written = build_request("GET", "/a?b=c", headers)
-    assert find_request_end(written + b"body") == len(written)
+    assert find_head_end(written + b"body") == len(written)
     head = parse_request(written)
     assert head == RequestHead("GET", "/a?b=c", 1, headers)
     assert (head.get("x-two"), head.get("empty"), head.get("none")) == ("1, 2", "", "")
@@ -56,7 +55,7 @@ ANSWERS = [
 
 @pytest.mark.parametrize(("block", "first"), ANSWERS)
 def test_answers_are_read_as_leniently_as_clients_do(block: bytes, first: tuple[int, str, int]) -> None:
-    assert find_response_end(block + b"body\r\n\r\n") == len(block)
+    assert find_head_end(block + b"body\r\n\r\n") == len(block)
     head = parse_response(block)
     assert (head.status, head.reason, head.minor) == first
 

@@ -32,7 +32,7 @@ from heliostat.embedded.http1.heads import (
     asks_for_upgrade,
     build_request,
     build_response,
-    find_response_end,
+    find_head_end,
     keeps_connection,
     parse_response,
     passed_on,
@@ -129,7 +129,7 @@ class Exchange:
     async def _read_head(self, upstream: Wire) -> tuple[ResponseHead, bytes]:
         data = b""
         while True:
-            end = find_response_end(data) if data else -1
+            end = find_head_end(data) if data else -1
             if end >= 0:
                 head, data = parse_response(data[:end]), data[end:]
                 if head.status == SWITCHED or head.status >= 200:
@@ -169,6 +169,8 @@ class Exchange:
             await self._client.drain()
             data = await upstream.receive()
             if not data:
+                if upstream.is_broken:
+                    raise NoHttpError("unexpected EOF")
                 body.end()
                 if is_encoded:
                     self._client.send(encode_last_chunk())

@@ -23,7 +23,7 @@ from heliostat.embedded.http1.heads import (
     NoHttpError,
     RequestHead,
     build_response,
-    find_request_end,
+    find_head_end,
     keeps_connection,
     parse_request,
 )
@@ -32,6 +32,7 @@ from heliostat.kube.objects import Key
 IDEMPOTENT = frozenset(("GET", "HEAD", "OPTIONS", "PUT", "DELETE", "TRACE"))
 IDLE_SECONDS = 75.0
 LINGER_SECONDS = 2.0
+_BLANK = ord(" ")
 _REASONS = {
     400: "Bad Request",
     404: "Not Found",
@@ -105,12 +106,14 @@ class Session:
     async def _read_head(self) -> RequestHead | None:
         data = b""
         while True:
-            end = find_request_end(data)
+            end = find_head_end(data)
             if end >= 0:
                 self._client.give_back(data[end:])
                 return parse_request(data[:end])
             if len(data) > MOST_HEAD:
                 raise NoHttpError(f"the head of the request is larger than {MOST_HEAD} bytes")
+            if data and data[0] <= _BLANK:  # as TLS begins: no end of a head would ever come
+                raise NoHttpError(f"malformed HTTP request {data[:20]!r}")
             more = await self._client.receive()
             if not more:
                 return None
@@ -145,7 +148,7 @@ class Session:
             if exchange.is_abandoned or exchange.has_begun:
                 if not exchange.is_abandoned:
                     self._board.telemetry.broken.inc(*_labels(route))
-                self._client.abort()
+                self._break_off(head)
                 return False
             if isinstance(error, BadBodyError):
                 return Failed(400, str(error))
@@ -158,6 +161,13 @@ class Session:
         if not body.is_done:
             await self._linger()
         return exchange.keeps_client
+
+    def _break_off(self, head: RequestHead) -> None:
+        """For a client of HTTP/1.0 an answer may end with its connection, whatever it was framed by before."""
+        if head.minor < 1:
+            self._client.reset()
+        else:
+            self._client.abort()
 
     async def _connect(self, target: Target, *, may_be_rested: bool) -> Wire:
         rested = self._board.upstreams.take_rested(target) if may_be_rested else None

@@ -2,16 +2,22 @@
 
 Rules: what nobody has taken stays bounded, because the other side is then not read any more; ``send`` never waits, and
 ``drain`` waits while the other side takes nothing; an end is told once everything before it was taken, and at once to
-``on_end``: asyncio's own streams tell nobody that a client hung up while no one reads.
+``on_end``: asyncio's own streams tell nobody that a client hung up while no one reads. What the other side had said
+before it took no more is still heard: that is how a server refuses a large body.
 """
 
 import asyncio
+import contextlib
+import os
+import socket
+import struct
 from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 _MOST_WAITING = 256 * 1024
+_RESET = struct.pack("ii", 1, 0)
 
 
 class Wire(asyncio.Protocol):
@@ -19,6 +25,7 @@ class Wire(asyncio.Protocol):
         self.on_end: Callable[[], None] | None = None  # whoever has to know at once that the other side hung up
         self.is_over = False  # nothing more will come
         self.is_lost = False  # nothing more can be sent either
+        self.is_broken = False  # it is over, and not because the other side ended it
         self._on_made = on_made
         self._transport: asyncio.Transport | None = None
         self._waiting: list[bytes] = []
@@ -81,6 +88,12 @@ class Wire(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
 
+    def reset(self) -> None:
+        """So that the other side cannot take it for an end."""
+        if self._transport is not None and not self.is_lost:
+            self._transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+            self._transport.abort()
+
     @property
     def is_quiet(self) -> bool:
         """Open, and nothing has come that nobody asked for."""
@@ -112,7 +125,10 @@ class Wire(asyncio.Protocol):
             self.on_end()
         return True
 
-    def connection_lost(self, _error: Exception | None) -> None:
+    def connection_lost(self, error: Exception | None) -> None:
+        if error is not None and not self.is_over:
+            self._take_rest()
+        self.is_broken = not self.is_over
         self.is_over = self.is_lost = True
         self._wake_reader()
         self._wake_writer()
@@ -125,6 +141,14 @@ class Wire(asyncio.Protocol):
     def resume_writing(self) -> None:
         self._is_full = False
         self._wake_writer()
+
+    def _take_rest(self) -> None:
+        """Of what came: asyncio gives up reading as soon as a write fails. The socket is closed after this."""
+        if self._transport is not None:
+            file = self._transport.get_extra_info("socket").fileno()
+            with contextlib.suppress(OSError):
+                while data := os.read(file, _MOST_WAITING):
+                    self._waiting.append(data)
 
     def _wake_reader(self) -> None:
         if self._reader is not None and not self._reader.done():

@@ -55,13 +55,8 @@ def get_header(headers: Headers, name: str) -> str:
     return found[0] if len(found) == 1 else ", ".join(found)
 
 
-def find_request_end(data: bytes | bytearray) -> int:
-    """Where the head ends and the body begins; -1 while it is incomplete."""
-    end = data.find(b"\r\n\r\n")
-    return -1 if end < 0 else end + 4
-
-
-def find_response_end(data: bytes | bytearray) -> int:
+def find_head_end(data: bytes | bytearray) -> int:
+    """Where the head ends and the body begins; -1 while it is incomplete. Whether it may end so says who parses it."""
     found = _END.search(data)
     return found.end() if found is not None else -1
 

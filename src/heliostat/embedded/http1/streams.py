@@ -9,7 +9,7 @@ from heliostat.embedded.http1.heads import (
     SWITCHED,
     NoHttpError,
     ResponseHead,
-    find_response_end,
+    find_head_end,
     parse_response,
 )
 
@@ -23,7 +23,7 @@ async def read_answer(reader: asyncio.StreamReader) -> tuple[ResponseHead, bytes
     """
     data = b""
     while True:
-        end = find_response_end(data)
+        end = find_head_end(data)
         if max(end, len(data) if end < 0 else 0) > MOST_HEAD:
             raise NoHttpError(f"the head of the answer is larger than {MOST_HEAD} bytes")
         if end < 0:

@@ -12,6 +12,7 @@ import pytest
 
 from heliostat.embedded.gateway.directory import Directory, Endpoint, KnownService, ServicePort
 from heliostat.embedded.node.network.namespaces import _new_listener, connect_from_host
+from heliostat.embedded.node.network.relay import relay
 from heliostat.embedded.node.network.service_proxy import ServiceProxy
 
 HTTP = ServicePort(80, "http")
@@ -172,5 +173,30 @@ def test_what_is_relayed_leaves_at_once() -> None:
             for each in (dialled, accepted):
                 with each:
                     assert each.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+    asyncio.run(play())
+
+
+def test_what_a_pod_said_before_it_took_no_more_reaches_the_client() -> None:
+    """That is how a server refuses a large body."""
+
+    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1)
+        writer.write(b"too large")
+        await writer.drain()
+        writer.close()
+
+    async def play() -> None:
+        server = await asyncio.start_server(refuse, "127.0.0.1", 0)
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            reader, writer = await asyncio.open_connection(*listener.getsockname())
+            accepted, _ = listener.accept()
+            accepted.setblocking(False)
+            relaying = asyncio.create_task(relay(accepted, await connect_from_host(*server.sockets[0].getsockname())))
+            writer.write(b"x" * 30_000_000)
+            assert await reader.readexactly(9) == b"too large"
+            writer.transport.abort()
+            await relaying
+        server.close()
 
     asyncio.run(play())
