@@ -128,6 +128,23 @@ def test_classes_and_gateways_that_are_ours_are_told_and_others_left_alone() -> 
     asyncio.run(play())
 
 
+def test_the_service_of_a_gateway_is_called_by_its_class_and_follows_it() -> None:
+    async def play() -> None:
+        async with world() as made:
+            await made.make(CLASSES, {**build_gateway_class(), "metadata": {"name": "other"}})
+            await made.make_gateway("web", "other")
+            await made.until(f"{GATEWAYS}/web", is_told("Programmed", "True", "Programmed"))
+            before = await made.server.request("GET", f"{SERVICES}/web-other")
+            await made.change(f"{GATEWAYS}/web", lambda tree: tree["spec"].update(gatewayClassName="heliostat"))
+            after = await made.until(f"{SERVICES}/web-heliostat", lambda tree: tree["kind"] == "Service")
+            assert before["spec"]["clusterIP"] != after["spec"]["clusterIP"]
+            address = [{"type": "IPAddress", "value": after["spec"]["clusterIP"]}]
+            await made.until(f"{GATEWAYS}/web", lambda tree: tree["status"]["addresses"] == address)
+            await made.until(f"{SERVICES}/web-other", lambda tree: tree.get("code") == 404)
+
+    asyncio.run(play())
+
+
 def test_a_listener_that_moves_takes_its_service_along() -> None:
     async def play() -> None:
         async with world() as made:

@@ -160,7 +160,6 @@ def test_announcements_wait_for_a_client_that_does_not_read() -> None:
     async def scene() -> None:
         async with plane(one=serve) as made:
             client = await made.connect()
-            client.writer.transport.pause_reading()
             client.send(GET)
             before = -1
             while before < sent:

@@ -1,7 +1,8 @@
 """How a Gateway is reached: the Service that gives it an address and a name in the cluster, and the port of the machine
 that its annotation asks for. Pure.
 
-The Service has no selector: the gateway itself listens at its address.
+The Service has no selector: the gateway itself listens at its address. It is called what the Gateway API asks for
+(GEP-1762), so a Gateway that changes its class gets another one.
 """
 
 from collections.abc import Iterable
@@ -14,13 +15,14 @@ from heliostat.embedded.gateway.feed import GATEWAY_LABEL, SERVICE, NodeService
 from heliostat.embedded.gateway.objects import Gateway
 from heliostat.kube.counts import read_count
 from heliostat.kube.jsontree import JsonObject
-from heliostat.kube.plan import Action, Create, Patch, Ref
+from heliostat.kube.plan import Action, Create, Delete, Patch, Ref
 from heliostat.kube.suffixes import derive_suffix
 
 HOST_PORT = "heliostat.dev/host-port"  # an annotation: listen at this port of 127.0.0.1 too; 0: any free one
 LOOPBACK = "127.0.0.1"
 _SUFFIX = "heliostat"
-_MOST = 63 - len(_SUFFIX) - 1
+_MOST_LABEL = 63
+_MOST = _MOST_LABEL - len(_SUFFIX) - 1
 
 
 class HostWish(Struct, frozen=True):
@@ -28,25 +30,31 @@ class HostWish(Struct, frozen=True):
     problem: str = ""
 
 
-def service_name(gateway: str) -> str:
-    """A Gateway may be called what no Service may be."""
-    name = gateway.replace(".", "-")
-    if name != gateway or len(name) > _MOST or not name[0].isalpha():
-        name = f"gateway-{name[: _MOST - 14].rstrip('-')}-{derive_suffix(gateway)}"
-    return f"{name}-{_SUFFIX}"
+def service_name(gateway: Gateway) -> str:
+    """By Gateway and class, as those do who look for it. Both may be called what no Service may be."""
+    name = gateway.metadata.name
+    whole = f"{name}-{gateway.spec.gateway_class_name}"
+    if "." not in whole and len(whole) <= _MOST_LABEL and name[0].isalpha():
+        return whole
+    return f"gateway-{name.replace('.', '-')[: _MOST - 14].rstrip('-')}-{derive_suffix(name)}-{_SUFFIX}"
 
 
-def plan_service(gateway: Gateway, known: NodeService | None) -> Iterable[Action]:
+def plan_service(gateway: Gateway, known: NodeService | None, former: Iterable[NodeService]) -> Iterable[Action]:
+    """``former`` are others that it has, under names of other classes."""
+    for each in former:
+        yield Delete(_ref(each), each.metadata.uid, "the Gateway is of another class now")
     ports = _build_ports(gateway)
     if not ports:
         return
     if known is None:
         yield Create(_build_service(gateway, ports), "a Gateway has an address in the cluster")
     elif is_of(gateway, known) and {port.port for port in known.spec.ports} != {port["port"] for port in ports}:
-        metadata = known.metadata
-        ref = Ref(SERVICE.api_version, SERVICE.kind, metadata.namespace, metadata.name)
-        changes = {"spec": {"ports": ports}}
-        yield Patch(ref, metadata.uid, metadata.resource_version, changes, "the listeners have other ports")
+        metadata, changes = known.metadata, {"spec": {"ports": ports}}
+        yield Patch(_ref(known), metadata.uid, metadata.resource_version, changes, "the listeners have other ports")
+
+
+def _ref(service: NodeService) -> Ref:
+    return Ref(SERVICE.api_version, SERVICE.kind, service.metadata.namespace, service.metadata.name)
 
 
 def is_of(gateway: Gateway, service: NodeService) -> bool:
@@ -73,7 +81,7 @@ def _build_service(gateway: Gateway, ports: list[JsonObject]) -> JsonObject:
         "apiVersion": SERVICE.api_version,
         "kind": SERVICE.kind,
         "metadata": {
-            "name": service_name(metadata.name),
+            "name": service_name(gateway),
             "namespace": metadata.namespace,
             "labels": labels,
             "ownerReferences": [owner],

@@ -11,7 +11,7 @@ from heliostat.embedded.gateway.attaching import Attachment, attach, judge_liste
 from heliostat.embedded.gateway.definitions import CONTROLLER_NAME
 from heliostat.embedded.gateway.directory import Directory
 from heliostat.embedded.gateway.feed import SERVICES, NodeService
-from heliostat.embedded.gateway.fronts import service_name
+from heliostat.embedded.gateway.fronts import is_of, service_name
 from heliostat.embedded.gateway.objects import GATEWAY_CLASSES, GATEWAYS, HTTP_ROUTES, Gateway, HttpRoute
 from heliostat.embedded.gateway.routing import Backend, Tables, build_tables, resolve
 from heliostat.kube.objects import Key
@@ -63,8 +63,12 @@ class Knowledge:
             found.update(names)
         return found
 
-    def service_of(self, key: Key) -> NodeService | None:
-        return self.services.get(Key(key.namespace, service_name(key.name)))
+    def service_of(self, gateway: Gateway) -> NodeService | None:
+        return self.services.get(Key(gateway.metadata.namespace, service_name(gateway)))
+
+    def former_services(self, gateway: Gateway) -> list[NodeService]:
+        name = service_name(gateway)
+        return [each for each in self.services if is_of(gateway, each) and each.metadata.name != name]
 
     def build_tables(self) -> Tables:
         living = [route for route in self.routes if not route.metadata.is_terminating]

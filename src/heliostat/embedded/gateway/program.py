@@ -108,7 +108,7 @@ class LocalGateway:
             self._told.send(key)
 
     def _places(self, key: Key, gateway: Gateway, tables: Mapping[int, PortTable]) -> Iterator[tuple[Place, PortTable]]:
-        address = self._address(key, gateway)
+        address = self._address(gateway)
         for port, table in tables.items():
             if address:
                 yield Place(address, port, gateway=key), table
@@ -116,21 +116,21 @@ class LocalGateway:
         if wish.port is not None and tables:
             yield Place(LOOPBACK, wish.port, is_host=True, gateway=key), next(iter(tables.values()))
 
-    def _address(self, key: Key, gateway: Gateway) -> str:
-        service = self._known.service_of(key)
+    def _address(self, gateway: Gateway) -> str:
+        service = self._known.service_of(gateway)
         if service is None or not is_of(gateway, service):
             return ""
         return service.spec.cluster_ip
 
     def _front(self, key: Key, gateway: Gateway) -> Front:
-        address, ports = self._address(key, gateway), self._listening.ports
+        address, ports = self._address(gateway), self._listening.ports
         problems = {place: why for place, why in self._listening.problems.items() if place.gateway == key}
         host, host_problem = self._host_front(key, read_host_wish(gateway), problems)
         return Front(
             address=address,
             listening=frozenset(place.port for place in ports if place.gateway == key and not place.is_host),
             problems={place.port: why for place, why in problems.items() if not place.is_host}
-            | self._name_taken(key, gateway),
+            | self._name_taken(gateway),
             host=host,
             host_problem=host_problem,
         )
@@ -142,11 +142,11 @@ class LocalGateway:
         port = self._listening.ports.get(place)
         return (f"{LOOPBACK}:{port}", "") if port is not None else ("", problems.get(place, ""))
 
-    def _name_taken(self, key: Key, gateway: Gateway) -> dict[int, str]:
-        service = self._known.service_of(key)
+    def _name_taken(self, gateway: Gateway) -> dict[int, str]:
+        service = self._known.service_of(gateway)
         if service is None or is_of(gateway, service):
             return {}
-        words = f"Service {service_name(key.name)} belongs to somebody else; remove it, or call the Gateway otherwise"
+        words = f"Service {service_name(gateway)} belongs to somebody else; remove it, or call the Gateway otherwise"
         return {each.port: words for each in gateway.spec.listeners}
 
 

@@ -72,7 +72,8 @@ class GatewayReconciler:
         gateway = self._known.find(key)
         if gateway is None:
             return Plan()
-        actions = tuple(plan_service(gateway, self._known.service_of(key)))
+        known = self._known
+        actions = tuple(plan_service(gateway, known.service_of(gateway), known.former_services(gateway)))
         told = gateway_status(gateway, self._front_of(key), self._known.count_routes(key), format_timestamp(now))
         status = _plan_status(GATEWAY, gateway, gateway.status, told).status
         return Plan(stages=(Stage("address", actions),) if actions else (), status=status)
