@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from functools import lru_cache
+from typing import TypeGuard
 
 from heliostat.api.markers import JsonObject
 from heliostat.kube.document_error import DocumentError
@@ -36,12 +37,14 @@ def name_of(application: JsonObject) -> str:
 
 
 def _find_trouble(applications: object) -> Iterator[str]:
-    """What would be mistaken for another application, or cannot be told apart."""
+    """What would be mistaken for another application, cannot be told apart, or has another shape than Serve takes."""
     if applications is None:
         return
-    if not isinstance(applications, list) or not all(isinstance(each, dict) for each in applications):
+    if not _are_maps(applications):
         yield "applications has to be a list of maps"
         return
+    for each in applications:
+        yield from _find_misfit(each)
     for field, shown in (("name", name_of), ("route_prefix", lambda each: each.get("route_prefix", "/"))):
         seen: set[str] = set()
         for each in applications:
@@ -49,3 +52,19 @@ def _find_trouble(applications: object) -> Iterator[str]:
             if value is not None and value in seen:
                 yield f"two applications have the {field} {value}; give each its own"
             seen.add(value)
+
+
+def _find_misfit(application: JsonObject) -> Iterator[str]:
+    """What is compared with Serve's report has to have the shape of the report."""
+    for field in ("name", "route_prefix"):
+        if isinstance(application.get(field), list | dict):
+            yield f"the {field} of an application has to be a text; it is {application[field]!r:.60}"
+    deployments = application.get("deployments") or []
+    if not _are_maps(deployments):
+        yield f"the deployments of {name_of(application)} have to be a list of maps"
+    elif any(isinstance(each.get("name"), list | dict) for each in deployments):
+        yield f"the name of a deployment of {name_of(application)} has to be a text"
+
+
+def _are_maps(value: object) -> TypeGuard[list[JsonObject]]:
+    return isinstance(value, list) and all(isinstance(each, dict) for each in value)

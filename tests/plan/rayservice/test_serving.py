@@ -1,5 +1,7 @@
 """What is sent to Serve, and when its applications count as ready: by its own report."""
 
+import json
+
 import pytest
 from msgspec import structs
 
@@ -7,6 +9,8 @@ from heliostat.plan.rayservice.answers import ApplicationInfo, ServeInfo
 from heliostat.plan.rayservice.same_config import is_same_application
 from heliostat.plan.rayservice.serving import SEND_AGAIN_AFTER
 from plan.rayservice.service_worlds import OTHER_CONFIG, ServiceWorld, act, begin, run, settle
+
+APP = {"name": "app", "import_path": "m:a", "route_prefix": "/"}
 
 
 def deployed(world: ServiceWorld, config: dict[str, object], status: str = "RUNNING") -> ServiceWorld:
@@ -67,6 +71,11 @@ def test_serve_may_word_a_configuration_differently() -> None:
         "applications: {}",
         "applications: [{name: a, route_prefix: /x}, {name: b, route_prefix: /x}]",
         "applications: [{name: a, route_prefix: /x}, {name: a, route_prefix: /y}]",
+        "applications: [{name: app, route_prefix: [/x]}]",
+        "applications: [{name: {app: 1}, route_prefix: /}]",
+        "applications: [{name: app, route_prefix: /, deployments: {d: {num_replicas: 1}}}]",
+        "applications: [{name: app, route_prefix: /, deployments: [d]}]",
+        "applications: [{name: app, route_prefix: /, deployments: [{name: [d]}]}]",
     ],
 )
 def test_a_configuration_that_cannot_be_is_told_and_not_sent(config: str) -> None:
@@ -76,6 +85,23 @@ def test_a_configuration_that_cannot_be_is_told_and_not_sent(config: str) -> Non
     assert "FailedToUpdateServeApplications" in spoilt.told
     assert (spoilt.active, spoilt.routed) == (world.active, world.active)
     assert spoilt.condition("Ready") == ("True", "NonZeroServeEndpoints")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({"logging_config": {"log_level": "DEBUG"}}, {"logging_config": {"log_level": "INFO"}}),
+        ({"logging_config": {"log_level": "DEBUG"}}, {}),
+        ({}, {"logging_config": {"encoding": "JSON"}}),
+        ({}, {"target_capacity": 50}),
+    ],
+)
+def test_an_edit_outside_the_applications_is_sent_once(before: dict[str, object], after: dict[str, object]) -> None:
+    world = run(begin(serveConfigV2=json.dumps({**before, "applications": [APP]}))).restart()
+    edited = run(world.edit(serveConfigV2=json.dumps({**after, "applications": [APP]})))
+    assert edited.configured == (*world.configured, world.active)
+    assert set(edited.told[len(world.told) :]) == {"UpdatedServeApplications"}
+    assert run(edited.restart()).configured == edited.configured
 
 
 def test_silence_keeps_what_is_shown_and_sends_nothing() -> None:
@@ -88,7 +114,8 @@ def test_silence_keeps_what_is_shown_and_sends_nothing() -> None:
 @pytest.mark.parametrize(
     ("wanted", "reported", "is_same"),
     [
-        ({"name": "a"}, {"name": "a", "route_prefix": "/", "logging_config": {"encoding": "TEXT"}}, True),
+        ({"name": "a"}, {"name": "a", "route_prefix": "/"}, True),
+        ({"name": "a"}, {"name": "a", "logging_config": {"encoding": "TEXT"}}, False),
         ({"name": "a"}, {"name": "a", "args": {"x": 1}}, False),
         ({"args": {"x": 1}}, {"args": {"x": 1, "y": 2}}, False),
         ({"deployments": []}, {}, True),
@@ -99,8 +126,18 @@ def test_silence_keeps_what_is_shown_and_sends_nothing() -> None:
         ),
         (
             {"deployments": [{"name": "d", "autoscaling_config": {"min_replicas": 1}}]},
-            {"deployments": [{"name": "d", "autoscaling_config": {"min_replicas": 1.0, "max_replicas": 1}}]},
+            {"deployments": [{"name": "d", "autoscaling_config": {"min_replicas": 1.0, "policy": None}}]},
             True,
+        ),
+        (
+            {"deployments": [{"name": "d", "autoscaling_config": {"min_replicas": 1}}]},
+            {"deployments": [{"name": "d", "autoscaling_config": {"min_replicas": 1, "max_replicas": 9}}]},
+            False,
+        ),
+        (
+            {"deployments": [{"name": "d", "ray_actor_options": {"num_gpus": 1}}]},
+            {"deployments": [{"name": "d", "ray_actor_options": {"num_gpus": 1, "num_cpus": 0}}]},
+            False,
         ),
         ({"deployments": [{"name": "d"}]}, {"deployments": [{"name": "d", "num_replicas": 2}]}, False),
         ({"deployments": [{"name": "d"}]}, {"deployments": [{"name": "e"}]}, False),

@@ -20,7 +20,12 @@ def read_serve_config(service: RayService) -> JsonObject | Impossible:
 
 
 def list_applications(config: JsonObject) -> dict[str, JsonObject]:
-    return {name_of(each): each for each in config.get("applications") or []}
+    """By name, as Serve reports them: one that says nothing about its logs has what is said for all."""
+    for_all = config.get("logging_config")
+    return {
+        name_of(each): {**each, "logging_config": for_all} if for_all and not each.get("logging_config") else each
+        for each in config.get("applications") or []
+    }
 
 
 def digest_config(config: JsonObject) -> str:

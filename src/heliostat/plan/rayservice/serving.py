@@ -128,7 +128,7 @@ def _compare(look: Look, question: AskServe, answer: Fact[ServeInfo], order: Ord
     if config is not None and not is_current(told, config):
         held = _hold_back(look.remembered.sent.get(question.cluster), told, config, look.now)
         if held is None:
-            part = Part(actions=(_configure(observed, question, config, told, is_shared=order.is_shared),))
+            part = Part(actions=(_configure(observed, question, config, told, order),))
             return ServeSight(Health.DEPLOYING, part, shown)
         if held > 0:
             wait = wait_beside(
@@ -205,7 +205,7 @@ def _tidy(**fields: Any) -> JsonObject:
 
 
 def _configure(
-    observed: ObservedService, question: AskServe, config: JsonObject, told: ServeInfo, *, is_shared: bool
+    observed: ObservedService, question: AskServe, config: JsonObject, told: ServeInfo, order: Order
 ) -> Effect:
     metadata = observed.service.metadata
     key, place = applications_key(metadata.uid, question.cluster), f"{metadata.namespace}/{question.cluster}"
@@ -217,10 +217,10 @@ def _configure(
         "config": config,
         "deployedBefore": told.deployed,
     }
-    is_known = has_applications(told, config)  # then it is its capacity alone that changes
-    because = Because.CAPACITY_MOVES if is_known else Because.CONFIG_DIFFERS
-    has_share = is_shared and bool(config.get(TARGET_CAPACITY))  # without any it has not been given one yet
-    report = report_capacity(place) if is_known else report_applications(place, has_share=has_share)
+    is_share = order.capacity is not None and has_applications(told, config)  # its capacity alone changes, and is ours
+    because = Because.CAPACITY_MOVES if is_share else Because.CONFIG_DIFFERS
+    has_share = order.is_shared and bool(config.get(TARGET_CAPACITY))  # without any it has not been given one yet
+    report = report_capacity(place) if is_share else report_applications(place, has_share=has_share)
     return Effect(
         CONFIGURE, where, digest_config(config), because, report,
         decided_on=(key,), touches=(key,), seconds=CONFIGURE_SECONDS,

@@ -147,11 +147,17 @@ def _log(job: ScriptedJob, status: str) -> str:
 def _put(ray: ScriptedRay, cluster: ScriptedCluster, body: bytes) -> Reply:
     try:
         config = msgspec.json.decode(body, type=dict[str, Any])
-        applications = {each.get("name") or "default": each for each in config.get("applications") or []}
+        applications = _applications(config)
     except (msgspec.MsgspecError, AttributeError, TypeError) as error:
         return Reply(400, f"1 validation error for ServeDeploySchema\n{error}".encode())
     cluster.deploy(Deployed(applications, ray.now(), config.get("target_capacity")))
     return Reply(200, b"")
+
+
+def _applications(config: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Serve gives what is said about logs for all to each application that says nothing about its own."""
+    for_all = {"logging_config": config["logging_config"]} if config.get("logging_config") else {}
+    return {each.get("name") or "default": {**for_all, **each} for each in config.get("applications") or []}
 
 
 def _serve(ray: ScriptedRay, cluster: ScriptedCluster, at: float) -> dict[str, Any]:
