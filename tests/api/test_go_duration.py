@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heliostat.api.go_duration import DurationError, parse_go_duration
+from heliostat.api.go_duration import DurationError, format_go_duration, parse_go_duration
 
 SECOND = 1_000_000_000
 
@@ -75,3 +75,12 @@ def test_a_sum_of_units(hours: int, minutes: int, seconds: int, negative: bool) 
     expected = (hours * 3600 + minutes * 60 + seconds) * SECOND
     text = f"{'-' if negative else ''}{hours}h{minutes}m{seconds}s"
     assert parse_go_duration(text) == (-expected if negative else expected)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(20, "20s"), (90, "1m30s"), (300, "5m0s"), (7200, "2h0m0s"), (1.5, "1.5s"), (3661.25, "1h1m1.25s")],
+)
+def test_durations_are_told_as_go_tells_them(seconds: float, text: str) -> None:
+    assert format_go_duration(seconds) == text
+    assert parse_go_duration(text) == seconds * 1_000_000_000

@@ -56,3 +56,14 @@ def _term(match: re.Match[str], text: str) -> int:
         raise DurationError(f'invalid duration "{text}": longer than 292 years')
     value: int = (int(whole or "0") * 10 ** len(fraction) + int(fraction or "0")) * scale // 10 ** len(fraction)
     return value
+
+
+def format_go_duration(seconds: float) -> str:
+    """As Go prints it from a second on: ``1m30s``, ``2h0m0s``, ``1.5s``. What is shorter is told in seconds too."""
+    minutes, rest = divmod(round(seconds * 1_000_000_000), _UNITS["m"])
+    hours, minutes = divmod(minutes, 60)
+    whole, fraction = divmod(rest, _UNITS["s"])
+    text = f"{whole}" + (f".{fraction:09d}".rstrip("0") if fraction else "") + "s"
+    if hours:
+        return f"{hours}h{minutes}m{text}"
+    return f"{minutes}m{text}" if minutes else text

@@ -274,6 +274,26 @@ def test_a_service_that_does_not_get_ready_in_time_is_given_up_and_revived_by_su
     assert run(run(gone.edit(suspend=True)).edit(suspend=False)).condition("Ready")[0] == "True"
 
 
+def test_a_service_that_is_given_up_with_an_active_cluster_tells_of_none_any_more() -> None:
+    world = begin(metadata={"annotations": {"ray.io/initializing-timeout": "2m"}})
+    for _ in range(8):
+        world = without_endpoints(deploy(settle(act(world))))
+    assert world.active
+    assert world.condition("Ready") == ("False", "Initializing")
+    assert world.condition("UpgradeInProgress") == ("False", "NoPendingCluster")
+    given_up = act(world.after(150))
+    assert (given_up.active, given_up.condition("Ready")) == ("", ("False", "InitializingTimeout"))
+    assert given_up.condition("UpgradeInProgress") == ("Unknown", "NoActiveCluster")
+    (message,) = [each["message"] for each in given_up.status["conditions"] if each["type"] == "Ready"]
+    assert message.endswith("within the configured timeout of 2m0s. Time spent initializing: 2m30s")
+
+
+def without_endpoints(world: ServiceWorld) -> ServiceWorld:
+    for slices in world.of_kind("EndpointSlice"):
+        world = world.change("EndpointSlice", slices["metadata"]["name"], {"endpoints": []})
+    return world
+
+
 def test_a_refused_edit_touches_nothing_that_runs() -> None:
     world = run(begin())
     refused = run(world.edit(rayClusterDeletionDelaySeconds=-1))

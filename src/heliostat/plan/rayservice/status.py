@@ -8,9 +8,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from heliostat.api.go_duration import DurationError, parse_go_duration
+from heliostat.api.go_duration import format_go_duration
 from heliostat.api.markers import JsonObject
-from heliostat.api.validation.service import INITIALIZING_TIMEOUT_ANNOTATION
+from heliostat.api.validation.service import INITIALIZING_TIMEOUT_ANNOTATION, read_seconds
 from heliostat.kube.conditions import (
     FALSE,
     TRUE,
@@ -138,17 +138,14 @@ def find_deadline(observed: ObservedService, status: JsonObject) -> float | None
     since = moment_of(condition.get("lastTransitionTime"))
     if not text or since is None or (condition.get("status"), condition.get("reason")) != (FALSE, INITIALIZING):
         return None
-    try:
-        return since + parse_go_duration(text) / 1_000_000_000
-    except DurationError:
-        return since + int(text)
+    return since + read_seconds(text)
 
 
 def give_up(status: JsonObject, observed: ObservedService, now: float) -> tuple[JsonObject, str]:
     """The status of a service that did not become ready in time, and what is told. Its clusters lose their names."""
-    limit = (observed.service.metadata.annotations or {}).get(INITIALIZING_TIMEOUT_ANNOTATION, "")
+    text = (observed.service.metadata.annotations or {}).get(INITIALIZING_TIMEOUT_ANNOTATION, "")
     since = moment_of((get_condition(status.get("conditions"), READY) or {}).get("lastTransitionTime"))
-    spent = f"{now - (since or now):.0f}s"
+    limit, spent = format_go_duration(read_seconds(text)), format_go_duration(round(now - (since or now)))
     message = (
         f"RayService failed to become ready within the configured timeout of {limit}. Time spent initializing: {spent}"
     )
@@ -157,7 +154,8 @@ def give_up(status: JsonObject, observed: ObservedService, now: float) -> tuple[
         for slot in (ACTIVE, PENDING)
     }
     told = f"RayService initializing timeout exceeded after {spent} (configured timeout: {limit})"
-    return tidy(put_condition({**status, **nameless}, READY, FALSE, TIMED_OUT, message, now)), told
+    given_up = put_condition({**status, **nameless}, READY, FALSE, TIMED_OUT, message, now)
+    return tidy(_judge_upgrade(given_up, now)), told
 
 
 def tidy(status: JsonObject) -> JsonObject:
