@@ -93,9 +93,15 @@ class ServiceWorld(Struct, frozen=True):
     @property
     def weights(self) -> dict[str, int]:
         """What the route gives to each cluster, in percent."""
+        return {each["name"].removesuffix("-serve-svc"): each["weight"] for each in self._back_ends()}
+
+    @property
+    def route_ports(self) -> dict[str, int]:
+        return {each["name"].removesuffix("-serve-svc"): each["port"] for each in self._back_ends()}
+
+    def _back_ends(self) -> list[Tree]:
         found = self.world.find(Ref("gateway.networking.k8s.io/v1", "HTTPRoute", NAMESPACE, f"{NAME}-httproute"))
-        back_ends = found["spec"]["rules"][0]["backendRefs"] if found is not None else []
-        return {each["name"].removesuffix("-serve-svc"): each["weight"] for each in back_ends}
+        return list(found["spec"]["rules"][0]["backendRefs"]) if found is not None else []
 
     @property
     def shares(self) -> tuple[int | None, ...]:

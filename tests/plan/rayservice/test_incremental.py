@@ -18,7 +18,7 @@ from plan.rayservice.service_worlds import (
     deploy,
     settle,
 )
-from plan.rayservice.test_lives import NEW_IMAGE
+from plan.rayservice.test_lives import NEW_IMAGE, OTHER_PORT, list_ports
 from plan.worlds import pod_template
 
 THIRD_IMAGE = {"headGroupSpec": {"template": pod_template("ray-head", image="ray:third")}}
@@ -209,6 +209,20 @@ def test_a_silent_dashboard_of_the_active_cluster_does_not_stop_requests_from_mo
     moved, told = pass_through(quiet)
     assert moved.active == world.pending
     assert (100, 75, 50, 25) in told
+
+
+def test_each_cluster_is_reached_at_its_own_port_while_the_port_changes() -> None:
+    world = served().edit(rayClusterConfig=OTHER_PORT)
+    former = world.active
+    for _ in range(30):
+        world = tick(world)
+        assert world.route_ports[former] == 8000
+        if len(world.weights) == 2:
+            break
+    world = live(world.without("Service", f"{former}-serve-svc"), 2)
+    assert world.route_ports == {former: 8000, world.pending: 9000}
+    ports = {name: [port["port"] for port in list_ports(world, f"{name}-serve-svc")] for name in world.weights}
+    assert ports == {former: [8000], world.pending: [9000]}
 
 
 def test_weights_that_somebody_else_wrote_are_put_right() -> None:

@@ -11,7 +11,22 @@ from heliostat.plan.rayservice.unused import UNUSED_SINCE
 from plan.rayservice.service_worlds import NAME, OTHER_CONFIG, ServiceWorld, act, begin, deploy, run, settle
 from plan.worlds import NAMESPACE, Tree, plan_by_row, pod_template
 
+
+def serving_at(port: int) -> Tree:
+    template = pod_template("ray-head")
+    (container,) = template["spec"]["containers"]
+    return {"spec": {"containers": [{**container, "ports": [{"name": "serve", "containerPort": port}]}]}}
+
+
 NEW_IMAGE = {"headGroupSpec": {"template": pod_template("ray-head", image="ray:new")}}
+
+OTHER_PORT = {"headGroupSpec": {"template": serving_at(9000)}}
+
+
+def list_ports(world: ServiceWorld, name: str) -> list[Tree]:
+    """The ports of a Service."""
+    (found,) = [each for each in world.of_kind("Service") if each["metadata"]["name"] == name]
+    return list(found["spec"]["ports"])
 
 
 def start_upgrade(**spec: object) -> ServiceWorld:
@@ -119,6 +134,17 @@ def test_what_an_edit_asks_of_the_services_is_taken_up_when_requests_move(
 def _plain(spec: Tree) -> Tree:
     ports = [(port["name"], port["port"]) for port in spec.get("ports") or ()]
     return {**spec, "ports": ports} if ports else spec
+
+
+@pytest.mark.parametrize("strategy", ["None", "NewCluster"])
+def test_services_that_were_lost_come_back_with_the_ports_of_the_cluster_that_serves(strategy: str) -> None:
+    world = run(begin(upgradeStrategy={"type": strategy})).edit(rayClusterConfig=OTHER_PORT)
+    world = settle(act(settle(act(world))))
+    for name in (f"{NAME}-serve-svc", f"{NAME}-head-svc"):
+        world = world.without("Service", name)
+    world = act(world)
+    assert [port["port"] for port in list_ports(world, f"{NAME}-serve-svc")] == [8000]
+    assert 8000 in [port["port"] for port in list_ports(world, f"{NAME}-head-svc")]
 
 
 def test_an_unhealthy_cluster_is_never_moved_to() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from heliostat.api.cluster_features import ray_container
 from heliostat.api.markers import JsonObject
+from heliostat.api.raycluster import RayClusterSpec
 from heliostat.api.rayservice import ClusterUpgradeOptions, RayService
 from heliostat.desired import labels
 from heliostat.desired.names import check_label
@@ -41,11 +42,14 @@ def build_gateway(service: RayService) -> JsonObject:
     }
 
 
-def build_route(service: RayService, weights: Sequence[tuple[str, int]]) -> JsonObject:
-    """``weights`` are clusters and their shares of all requests, in percent."""
-    head = service.spec.ray_cluster_config.head_group_spec
-    port = container_port(ray_container(head.template), "serve", SERVE_PORT)
-    return _build_route(service, [(cluster_serve_service_name(cluster), port, weight) for cluster, weight in weights])
+def build_route(service: RayService, shares: Sequence[tuple[str, int, int]]) -> JsonObject:
+    """``shares`` are clusters, their own ports for requests, and their shares of all requests, in percent."""
+    named = [(cluster_serve_service_name(cluster), port, weight) for cluster, port, weight in shares]
+    return _build_route(service, named)
+
+
+def find_serve_port(made_from: RayClusterSpec) -> int:
+    return container_port(ray_container(made_from.head_group_spec.template), "serve", SERVE_PORT)
 
 
 def build_whole_route(service: RayService, port: int) -> JsonObject:
@@ -69,9 +73,11 @@ def _build_route(service: RayService, services: Sequence[tuple[str, int, int]]) 
     }
 
 
-def build_cluster_serve_service(service: RayService, cluster: str, uid: str) -> JsonObject | Impossible:
+def build_cluster_serve_service(
+    service: RayService, cluster: str, uid: str, made_from: RayClusterSpec
+) -> JsonObject | Impossible:
     """Of this cluster, and gone with it. The user's spec.serveService does not count here."""
-    ports = list_serving_ports(service)
+    ports = list_serving_ports(made_from)
     if not ports:
         return Impossible(NO_SERVE_PORT)
     spec: JsonObject = {"selector": {labels.CLUSTER: cluster, labels.SERVE: "true"}, "ports": ports}

@@ -1,10 +1,12 @@
 """The two Services of a RayService: at the head, and where its applications answer (rayservice.md §9).
 
-Both select one cluster. During an upgrade the selector moves to the next one, and names and addresses stay.
+Both select one cluster, and have the ports of the spec that it was made from. During an upgrade the selector moves to
+the next one, and names and addresses stay.
 """
 
 from heliostat.api.cluster_features import ray_container
 from heliostat.api.markers import JsonObject
+from heliostat.api.raycluster import RayClusterSpec
 from heliostat.api.rayservice import RayService
 from heliostat.api.settings import Settings
 from heliostat.desired import labels
@@ -22,15 +24,19 @@ NO_SERVE_PORT = (
 )
 
 
-def build_service_head_service(service: RayService, cluster: str, settings: Settings) -> JsonObject:
+def build_service_head_service(
+    service: RayService, cluster: str, made_from: RayClusterSpec, settings: Settings
+) -> JsonObject:
     name = service_head_service_name(service.metadata.name)
-    return build_head_service_of(service, name, cluster, service.spec.ray_cluster_config, settings)
+    return build_head_service_of(service, name, cluster, made_from, settings)
 
 
-def build_service_serve_service(service: RayService, cluster: str) -> JsonObject | Impossible:
-    """The user's own Service with our selector, labels and ports; without one, a plain one."""
+def build_service_serve_service(
+    service: RayService, cluster: str, made_from: RayClusterSpec
+) -> JsonObject | Impossible:
+    """The user's own Service with our selector, labels and the cluster's ports; without one, a plain one."""
     users: JsonObject = copy_tree(service.spec.serve_service or {})
-    found = list_serving_ports(service)
+    found = list_serving_ports(made_from)
     if not found and not service.spec.serve_service:
         return Impossible(NO_SERVE_PORT)
     spec: JsonObject = users.get("spec") or {}
@@ -57,8 +63,8 @@ def _serve_metadata(service: RayService, users: JsonObject) -> JsonObject:
     }
 
 
-def list_serving_ports(service: RayService) -> list[JsonObject]:
-    ports = service_ports(ray_container(service.spec.ray_cluster_config.head_group_spec.template))
+def list_serving_ports(made_from: RayClusterSpec) -> list[JsonObject]:
+    ports = service_ports(ray_container(made_from.head_group_spec.template))
     return [{"name": name, "port": port} for name, port in sorted(ports.items()) if is_serving_port(name)]
 
 

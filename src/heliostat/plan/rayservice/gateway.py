@@ -14,6 +14,7 @@ from heliostat.desired.rayservice.gateway import (
     build_gateway,
     build_route,
     build_whole_route,
+    find_serve_port,
 )
 from heliostat.desired.rayservice.names import cluster_serve_service_name, gateway_name, route_name
 from heliostat.desired.slots import Impossible
@@ -152,7 +153,8 @@ def plan_route(observed: ObservedService, weights: Sequence[tuple[str, int]]) ->
     is_waiting = len(there) < len(weights)  # for a Service: what has no requests may stay on the route until then
     if is_waiting and find_used(find_route(observed)) == {cluster for cluster, _ in there}:
         return NOTHING
-    return _ensure(observed, HTTP_ROUTE, build_route(observed.service, there))
+    shares = [(cluster, find_serve_port(observed.spec_of(cluster)), weight) for cluster, weight in there]
+    return _ensure(observed, HTTP_ROUTE, build_route(observed.service, shares))
 
 
 def plan_former_route(observed: ObservedService) -> Part:
@@ -184,7 +186,7 @@ def has_serve_service(observed: ObservedService, cluster: str) -> bool:
 def plan_cluster_service(observed: ObservedService, cluster: JsonObject) -> Part:
     """Made once, and never changed (rayservice.md §6.2)."""
     name, uid = cluster["metadata"]["name"], cluster["metadata"]["uid"]
-    wanted = build_cluster_serve_service(observed.service, name, uid)
+    wanted = build_cluster_serve_service(observed.service, name, uid, observed.spec_of(name))
     if isinstance(wanted, Impossible):
         return wait_for(CommonHold.IMPOSSIBLE, wanted.message, "the spec is changed")
     if cluster["metadata"].get("deletionTimestamp"):

@@ -5,11 +5,13 @@
 
 from collections.abc import Iterable
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from heliostat.api.kinds import RAY_CLUSTER_NAME
 from heliostat.api.markers import JsonObject
+from heliostat.api.raycluster import RayClusterSpec
 from heliostat.api.rayservice import RayService
 from heliostat.api.settings import Settings
 from heliostat.api.validation.service import is_incremental_upgrade
@@ -110,6 +112,13 @@ class ObservedService(Struct, frozen=True, kw_only=True):
 
     def find_pending(self) -> Found:
         return self.find_cluster(self.pending_name)
+
+    def spec_of(self, cluster: str) -> RayClusterSpec:
+        """What this cluster was made from, whatever was edited since; of one that is not there, what it would be."""
+        found = self.find_cluster(cluster)
+        if not isinstance(found, dict):
+            return self.service.spec.ray_cluster_config
+        return msgspec.convert(found["spec"], RayClusterSpec)
 
     def find_head_service(self) -> Found:
         return self.find(SERVICE, service_head_service_name(self.service.metadata.name))

@@ -49,9 +49,9 @@ def can_answer(observed: ObservedService, cluster: str) -> bool:
 def plan_services(draft: Draft, observed: ObservedService, target: str, settings: Settings) -> None:
     if not target:
         return
-    serve = build_service_serve_service(observed.service, target)
+    serve = build_service_serve_service(observed.service, target, observed.spec_of(target))
     draft.add("serve-service", _ensure(observed, serve, target))
-    draft.add("head-service", _ensure(observed, build_service_head_service(observed.service, target, settings), target))
+    draft.add("head-service", _ensure_head_service(observed, target, settings))
 
 
 def follow_services(draft: Draft, observed: ObservedService, target: str, settings: Settings) -> None:
@@ -59,7 +59,12 @@ def follow_services(draft: Draft, observed: ObservedService, target: str, settin
     if isinstance(observed.find_serve_service(), dict):
         plan_services(draft, observed, target, settings)
         return
-    draft.add("head-service", _ensure(observed, build_service_head_service(observed.service, target, settings), target))
+    draft.add("head-service", _ensure_head_service(observed, target, settings))
+
+
+def _ensure_head_service(observed: ObservedService, target: str, settings: Settings) -> Part:
+    wanted = build_service_head_service(observed.service, target, observed.spec_of(target), settings)
+    return _ensure(observed, wanted, target)
 
 
 def _ensure(observed: ObservedService, wanted: JsonObject | Impossible, target: str) -> Part:
