@@ -114,7 +114,12 @@ def test_silence_keeps_what_is_shown_and_sends_nothing() -> None:
 @pytest.mark.parametrize(
     ("wanted", "reported", "is_same"),
     [
-        ({"name": "a"}, {"name": "a", "route_prefix": "/"}, True),
+        ({"name": "a"}, {"name": "a", "route_prefix": "/", "external_scaler_enabled": False}, True),
+        ({}, {"name": "default"}, True),
+        ({"name": "a"}, {"name": "a", "route_prefix": "/x"}, False),
+        ({"name": "a", "route_prefix": None}, {"name": "a", "route_prefix": "/x"}, False),
+        ({"name": "a", "route_prefix": None}, {"name": "a", "route_prefix": None}, True),
+        ({"name": "a"}, {"name": "a", "external_scaler_enabled": True}, False),
         ({"name": "a"}, {"name": "a", "logging_config": {"encoding": "TEXT"}}, False),
         ({"name": "a"}, {"name": "a", "args": {"x": 1}}, False),
         ({"args": {"x": 1}}, {"args": {"x": 1, "y": 2}}, False),

@@ -9,46 +9,40 @@ from typing import Any
 
 from heliostat.api.markers import JsonObject
 
-_FILLED_IN = frozenset({"name", "route_prefix", "external_scaler_enabled", "host", "port"})
+_APART = frozenset({"name", "deployments", "host", "port"})  # the last two do nothing in an application
+_DEFAULTS: JsonObject = {"route_prefix": "/", "external_scaler_enabled": False}
 _OPTIONS = frozenset({"autoscaling_config", "ray_actor_options", "logging_config", "gang_scheduling_config"})
 
 
 def is_same_application(wanted: JsonObject, reported: JsonObject | None) -> bool:
+    """Of two with one name."""
     if reported is None:
-        return False
-    if _has_beyond(wanted, reported, _FILLED_IN):
         return False
     if not _are_same_deployments(wanted.get("deployments") or [], reported.get("deployments") or []):
         return False
-    return all(_is_same(key, value, reported.get(key)) for key, value in wanted.items() if key != "deployments")
+    return _are_same_fields(_with_defaults(wanted), _with_defaults(reported))
+
+
+def _with_defaults(application: JsonObject) -> JsonObject:
+    return _DEFAULTS | {key: value for key, value in application.items() if key not in _APART}
 
 
 def _are_same_deployments(wanted: Any, reported: Any) -> bool:
     by_name = {each.get("name"): each for each in reported}
     if {each.get("name") for each in wanted} != by_name.keys():
         return False
-    for each in wanted:
-        told = by_name[each.get("name")]
-        if _has_beyond(each, told, frozenset()):
-            return False
-        if not all(_is_same(key, value, told.get(key)) for key, value in each.items()):
-            return False
-    return True
+    return all(_are_same_fields(each, by_name[each.get("name")]) for each in wanted)
 
 
-def _has_beyond(wanted: JsonObject, reported: JsonObject, filled_in: frozenset[str]) -> bool:
-    """Whether a field is reported that nobody asks for."""
-    return any(key not in wanted and key not in filled_in and not _is_empty(value) for key, value in reported.items())
+def _are_same_fields(wanted: JsonObject, reported: JsonObject) -> bool:
+    return all(_is_same(key, wanted.get(key), reported.get(key)) for key in wanted.keys() | reported.keys())
 
 
 def _is_same(key: str, wanted: Any, reported: Any) -> bool:
     if wanted == reported or (_is_empty(wanted) and _is_empty(reported)):
         return True
-    if key in _OPTIONS and isinstance(wanted, dict) and isinstance(reported, dict):
-        return not _has_beyond(wanted, reported, frozenset()) and all(
-            _is_same(inner, value, reported.get(inner)) for inner, value in wanted.items()
-        )
-    return key in ("name", "route_prefix") and not wanted
+    is_option = key in _OPTIONS and isinstance(wanted, dict) and isinstance(reported, dict)
+    return is_option and _are_same_fields(wanted, reported)
 
 
 def _is_empty(value: Any) -> bool:
