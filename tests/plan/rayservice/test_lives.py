@@ -11,16 +11,7 @@ from heliostat.plan.rayservice.unused import UNUSED_SINCE
 from plan.rayservice.service_worlds import NAME, OTHER_CONFIG, ServiceWorld, act, begin, deploy, run, settle
 from plan.worlds import NAMESPACE, Tree, plan_by_row, pod_template
 
-
-def serving_at(port: int) -> Tree:
-    template = pod_template("ray-head")
-    (container,) = template["spec"]["containers"]
-    return {"spec": {"containers": [{**container, "ports": [{"name": "serve", "containerPort": port}]}]}}
-
-
 NEW_IMAGE = {"headGroupSpec": {"template": pod_template("ray-head", image="ray:new")}}
-
-OTHER_PORT = {"headGroupSpec": {"template": serving_at(9000)}}
 
 
 def list_ports(world: ServiceWorld, name: str) -> list[Tree]:
@@ -100,6 +91,7 @@ def with_port(number: int) -> Tree:
     return {"headGroupSpec": {"template": {"spec": {"containers": [{**container, "ports": ports}]}}}}
 
 
+OTHER_PORT = with_port(9000)
 NODE_PORT, CLUSTER_IP = ({"headGroupSpec": {"serviceType": each}} for each in ("NodePort", "ClusterIP"))
 
 
@@ -129,6 +121,18 @@ def test_what_an_edit_asks_of_the_services_is_taken_up_when_requests_move(
     for name, more in services.items():
         assert changed[name].pop("selector")["ray.io/cluster"] == waiting.pending
         assert _plain(changed[name]) == more
+
+
+def test_a_nodes_port_follows_the_spec_only_where_that_chooses_one() -> None:
+    chosen = {"spec": {"type": "NodePort", "ports": [{"name": "serve", "port": 8000, "nodePort": 30777}]}}
+    world = run(begin(serveService=chosen))
+    assert [port["nodePort"] for port in list_ports(world, f"{NAME}-serve-svc")] == [30777]
+    other = {"spec": {"ports": [{"name": "serve", "port": 8000, "nodePort": 30778}]}}
+    world = run(world.edit(serveService=other, rayClusterConfig=NEW_IMAGE))
+    assert [port["nodePort"] for port in list_ports(world, f"{NAME}-serve-svc")] == [30778]
+    unchosen = {"spec": {"ports": [{"name": "serve", "port": 8000}]}}
+    world = run(world.edit(serveService=unchosen, rayClusterConfig={"rayVersion": "2.53.0"}))
+    assert [port["nodePort"] for port in list_ports(world, f"{NAME}-serve-svc")] == [30778]
 
 
 def _plain(spec: Tree) -> Tree:

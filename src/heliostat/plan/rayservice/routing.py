@@ -97,15 +97,20 @@ def _follow_spec(there: JsonObject, wanted: JsonObject) -> JsonObject:
     shown = {"type": "ClusterIP", **there}
     asked["type"] = shown["type"] if there.get("clusterIP") == "None" else asked.get("type") or "ClusterIP"
     changes = {key: value for key, value in asked.items() if shown.get(key) != value}
-    if _meant(there.get("ports")) != _meant(wanted.get("ports")):
-        changes["ports"] = wanted.get("ports") or []
+    ports: list[JsonObject] = wanted.get("ports") or []
+    chosen = {port.get("name") for port in ports if port.get("nodePort")}
+    if _meant(there.get("ports"), chosen) != _meant(ports, chosen):
+        changes["ports"] = ports
     return changes
 
 
-def _meant(ports: list[JsonObject] | None) -> list[JsonObject]:
-    """With what a server fills in. A node's port is a server's choice."""
+def _meant(ports: list[JsonObject] | None, chosen: set[str | None]) -> list[JsonObject]:
+    """With what a server fills in. A node's port is the server's choice, unless the spec has chosen it."""
     filled = [{"protocol": "TCP", "targetPort": port["port"], **port} for port in ports or ()]
     return sorted(
-        ({key: value for key, value in port.items() if key != "nodePort"} for port in filled),
+        (
+            {key: value for key, value in port.items() if key != "nodePort" or port.get("name") in chosen}
+            for port in filled
+        ),
         key=lambda port: (str(port.get("name") or ""), port["port"]),
     )
