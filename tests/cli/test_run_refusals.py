@@ -27,6 +27,17 @@ def test_a_misspelt_field_is_told_with_the_one_that_was_meant(
     assert not (tmp_path / "state").exists()
 
 
+def test_a_serve_configuration_that_can_be_given_to_nobody_is_refused_before_anything_starts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = EXAMPLE.with_name("rayservice.yaml").read_text().replace("applications:\n", "applications\n")
+    assert run(tmp_path, write(tmp_path, text)) == 1
+    told = capsys.readouterr().err
+    assert "spec.serveConfigV2: the text has to be a map with a list of applications" in told
+    assert told.rstrip().endswith("nothing was started: correct what is told above")
+    assert not (tmp_path / "state").exists()
+
+
 def test_what_the_operator_is_started_with_decides_what_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,17 +1,26 @@
 """What ``explain`` says of a RayService: how it is, and what it waits for."""
 
+from typing import Any
+
 from heliostat.api.settings import Settings
 from heliostat.explain.explanation import Explanation, format_explanation
 from heliostat.explain.rayservice.service import explain_service
 from heliostat.explain.scene import OperatorPresence, Scene
-from plan.rayservice.service_worlds import NAME, ServiceWorld, act, begin, deploy, run, settle
+from heliostat.plan.rayservice.answers import ServeInfo
+from plan.rayservice.service_worlds import NAME, OTHER_CONFIG, ServiceWorld, act, begin, deploy, run, settle
 from plan.worlds import pod_template
 
 NEW_IMAGE = {"headGroupSpec": {"template": pod_template("ray-head", nodeName="other")}}
 
 
 def explain(
-    world: ServiceWorld, *, cluster: str = "", silence: str = "", operator: OperatorPresence = OperatorPresence.UNKNOWN
+    world: ServiceWorld,
+    *,
+    cluster: str = "",
+    operator: OperatorPresence = OperatorPresence.UNKNOWN,
+    silence: str = "",
+    serve: ServeInfo | None = None,
+    events: tuple[dict[str, Any], ...] = (),
 ) -> Explanation:
     assert world.service is not None
     trees = tuple(world.world.trees())
@@ -23,6 +32,8 @@ def explain(
         now=world.world.now,
         operator=operator,
         silence=silence,
+        serve=serve,
+        events=events,
     )
     return explain_service(scene, Settings())
 
@@ -89,6 +100,43 @@ def test_a_dashboard_that_does_not_answer_is_told_before_what_follows_from_it() 
     explained = explain(world, cluster=world.pending, silence="connection refused")
     told = [sentence.what for sentence in explained.sentences]
     assert f"the dashboard of {world.pending} does not answer for Serve" in told
+
+
+REFUSED = (
+    "Failed to update serve applications to the RayCluster {}/{}: PUT /api/v1/namespaces/default/services/x-head-svc"
+    ":dashboard/proxy/api/serve/applications/: 400: 1 validation error for ServeDeploySchema\napplications.0"
+    ".import_path\n  Field required [type=missing]\n    For further information visit https://errors.pydantic.dev/2/v/missing"
+)
+
+
+def test_what_serve_said_to_a_configuration_that_it_did_not_take_is_told_while_it_has_another_one() -> None:
+    world = run(begin())
+    assert world.service is not None
+    about = {"kind": "RayService", "name": NAME, "uid": world.service["metadata"]["uid"]}
+    note = REFUSED.format(world.service["metadata"]["namespace"], world.active)
+    event = {"type": "Warning", "reason": "FailedToUpdateServeApplications", "regarding": about, "note": note}
+    has = world.serve[world.active]
+    assert explain(world, cluster=world.active, serve=has, events=(event,)).sentences == ()
+    (sentence,) = explain(
+        world.edit(serveConfigV2=OTHER_CONFIG), cluster=world.active, serve=has, events=(event,)
+    ).sentences
+    assert sentence.what == f"Serve on {world.active} did not take spec.serveConfigV2"
+    words = "400: 1 validation error for ServeDeploySchema applications.0.import_path Field required [type=missing]"
+    assert (sentence.why, sentence.fix) == (words, "correct it, and apply it again")
+
+
+def test_replicas_that_no_node_has_room_for_are_not_to_be_waited_for() -> None:
+    world = run(begin())
+    assert world.service is not None
+    message = (
+        "Deployment 'D' in application 'app' has 1 replicas that have taken more than 30s to be scheduled. Resources"
+        ' required for each replica: {"CPU": 64.0}, total resources available: {"CPU": 2.0}.'
+    )
+    app = {"status": "DEPLOYING", "serveDeploymentStatuses": {"D": {"status": "UPDATING", "message": message}}}
+    world.service["status"]["activeServiceStatus"]["applicationStatuses"]["app"] = app
+    (sentence,) = explain(world).sentences
+    assert '{"CPU": 64.0}' in sentence.why
+    assert sentence.fix.startswith("ask for less in spec.serveConfigV2 (ray_actor_options")
 
 
 def test_an_absent_operator_is_told_first() -> None:

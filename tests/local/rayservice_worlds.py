@@ -18,6 +18,7 @@ from plan.rayjob.job_worlds import cluster_spec
 Tree = dict[str, Any]
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 SERVICES, CLUSTERS = "/apis/ray.io/v1/namespaces/default/rayservices", "/apis/ray.io/v1/namespaces/default/rayclusters"
+EVENTS = "/api/v1/namespaces/default/events"
 READY = {"type": "Ready", "status": "True", "reason": "NonZeroServeEndpoints", "message": ""}
 ORIGIN = {"ray.io/originated-from-cr-name": "stand", "ray.io/originated-from-crd": "RayService"}
 
@@ -48,11 +49,22 @@ class ServiceScene:
     def _keep(self, picture: ServicePicture) -> None:
         self.lines += plain_lines(picture)
 
-    async def make_cluster(self, name: str) -> None:
+    async def make_cluster(self, name: str, **conditions: str) -> None:
         metadata = {"name": name, "labels": ORIGIN}
         tree = {"apiVersion": "ray.io/v1", "kind": "RayCluster", "metadata": metadata, "spec": cluster_spec()}
         made = await self.server.request("POST", CLUSTERS, tree)
-        await self.server.request("PUT", f"{CLUSTERS}/{name}/status", {**made, "status": {"state": "ready"}})
+        when = {"lastTransitionTime": "2026-01-01T00:00:00Z", "reason": "Played", "message": ""}
+        shown = [{"type": type_, "status": status, **when} for type_, status in conditions.items()]
+        status = {"state": "ready", "conditions": shown}
+        await self.server.request("PUT", f"{CLUSTERS}/{name}/status", {**made, "status": status})
+
+    async def tell(self, reason: str, message: str) -> None:
+        """A warning about the service."""
+        found = await self.server.request("GET", f"{SERVICES}/stand")
+        about = {"kind": "RayService", "name": "stand", "namespace": "default", "uid": found["metadata"]["uid"]}
+        event = {"type": "Warning", "reason": reason, "message": message, "involvedObject": about}
+        metadata = {"name": "told", "namespace": "default"}
+        await self.server.request("POST", EVENTS, {"apiVersion": "v1", "kind": "Event", "metadata": metadata, **event})
 
     async def write(self, active: Tree, pending: Tree, *conditions: Tree, is_current: bool = True) -> None:
         found = await self.server.request("GET", f"{SERVICES}/stand")

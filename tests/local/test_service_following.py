@@ -2,11 +2,13 @@
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from heliostat.local import service_following
 from heliostat.local.following import NotReadyError, RunError
+from heliostat.plan.rayservice.answers import ApplicationInfo, ServeInfo
 from local.rayservice_worlds import READY, SERVICES, ServiceScene, play, slot
 
 UPGRADE = {"type": "UpgradeInProgress", "status": "True", "reason": "BothActivePendingClustersExist", "message": ""}
@@ -51,6 +53,66 @@ def test_an_application_that_serve_gave_up_ends_it_with_its_error(tmp_path: Path
         await world.write({}, slot("stand-a", "failed:\nKeyError: 'price'", fruit="DEPLOY_FAILED"))
         with pytest.raises(NotReadyError, match="application fruit failed on stand-a: KeyError: 'price'"):
             await follower.follow()
+
+    play(tmp_path, scene)
+
+
+CONFIG = "applications: [{name: fruit, import_path: 'm:a'}]"
+
+
+def serve_runs(monkeypatch: pytest.MonkeyPatch, **import_paths: str) -> None:
+    async def ask(*_arguments: Any) -> ServeInfo:
+        configs = {name: {"name": name, "import_path": path} for name, path in import_paths.items()}
+        return ServeInfo({name: ApplicationInfo("RUNNING", config=config) for name, config in configs.items()})
+
+    monkeypatch.setattr(service_following, "ask_serve", ask)
+
+
+def test_what_serve_refused_ends_it_although_it_goes_on_with_what_it_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    serve_runs(monkeypatch, fruit="m:before")
+
+    async def scene(world: ServiceScene) -> None:
+        await world.make_cluster("stand-a", HeadPodReady="True")
+        follower = await world.begin(serveConfigV2=CONFIG)
+        await world.write(slot("stand-a", fruit="RUNNING"), {}, READY)
+        await world.tell(
+            "FailedToUpdateServeApplications", "to the RayCluster default/stand-a: PUT /x: 400: bad import"
+        )
+        with pytest.raises(NotReadyError, match=r"Serve on stand-a did not take spec.serveConfigV2: 400: bad import"):
+            await follower.follow()
+
+    play(tmp_path, scene)
+
+
+def test_a_change_in_place_is_over_when_serve_has_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(service_following, "_FAILED_SECONDS", 60.0)
+    serve_runs(monkeypatch, fruit="m:before")
+
+    async def scene(world: ServiceScene) -> None:
+        await world.make_cluster("stand-a", HeadPodReady="True")
+        following = asyncio.create_task((await world.begin(serveConfigV2=CONFIG)).follow())
+        await world.write(slot("stand-a", fruit="RUNNING"), {}, READY)
+        await world.until("ready, 1 Pod answers requests")
+        await asyncio.sleep(0.2)
+        assert not following.done()
+        serve_runs(monkeypatch, fruit="m:a")
+        assert await following
+
+    play(tmp_path, scene)
+
+
+def test_a_report_in_words_of_serves_own_is_believed_once_it_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    serve_runs(monkeypatch, fruit="m:otherwise")
+
+    async def scene(world: ServiceScene) -> None:
+        await world.make_cluster("stand-a", HeadPodReady="True")
+        follower = await world.begin(serveConfigV2=CONFIG)
+        await world.write(slot("stand-a", fruit="RUNNING"), {}, READY)
+        assert await follower.follow()
 
     play(tmp_path, scene)
 

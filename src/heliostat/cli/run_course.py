@@ -27,6 +27,7 @@ from heliostat.cli.run_service import serve, tell_service_failure
 from heliostat.cli.targets import Target
 from heliostat.explain.explanation import format_explanation
 from heliostat.kube.jsontree import JsonObject
+from heliostat.kube.timestamps import format_micro_timestamp
 from heliostat.local.following import NotReadyError, RunError, follow_until_ready
 from heliostat.local.job_following import Followed, JobFollower
 from heliostat.local.running import Show, apply_all, run_job
@@ -79,6 +80,7 @@ class Course:
         self._is_ours = is_ours
         self._stays = wishes.keeps
         self._made: list[Made] = []
+        self._began = ""  # to apply the documents
 
     def run(self) -> int:
         """The exit code. Raises CommandError."""
@@ -128,6 +130,7 @@ class Course:
 
     async def _work(self, session: Session) -> int:
         wishes, view = self._wishes, self._view
+        self._began = format_micro_timestamp(time.time())
         view.show(("… applying the documents",))
         await apply_all(session, self._documents, wishes.namespace, self._made, view.note)
         trees = [each.tree for each in self._made]
@@ -166,7 +169,9 @@ class Course:
 
     async def _follow_service(self, session: Session, service: JsonObject, trees: Sequence[JsonObject]) -> int:
         """It stays, as a cluster does that nobody gave a program for."""
-        followed = FollowedService(service=service, trees=trees, deadline=self._wishes.deadline)
+        is_changed = any(each.tree is service and each.is_changed for each in self._made)
+        since = self._began if is_changed else ""
+        followed = FollowedService(service=service, trees=trees, deadline=self._wishes.deadline, since=since)
         await serve(session, self._state, followed, self._view)
         self._stays = True
         return 0

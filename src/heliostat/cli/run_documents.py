@@ -1,7 +1,8 @@
 """The documents of ``heliostat run``: read and judged before anything is started.
 
-Findings are told as ``apply`` tells them. A field that its kind does not have is a warning there and the end here: the
-server is ours, has our definitions, and refuses such a document.
+Findings are told as ``apply`` tells them. Two are warnings there and the end here. A field that its kind does not have:
+the server is ours, has our definitions, and refuses such a document. A Serve configuration that can be given to nobody:
+it would be waited for in vain.
 """
 
 import sys
@@ -22,7 +23,7 @@ RAY_CLUSTER, RAY_JOB, RAY_SERVICE = "RayCluster", "RayJob", "RayService"
 _LAST = {RAY_CLUSTER: 2, RAY_JOB: 3, RAY_SERVICE: 3}
 _RUN = (RAY_JOB, RAY_SERVICE)  # these have the clusters that they need
 _FIRST = ("Namespace", "CustomResourceDefinition")
-_UNKNOWN_FIELD = "schema.unknown-field"
+_FATAL_WARNINGS = ("schema.unknown-field", "rayservice-config-checked")
 
 
 def load_judged(filename: str, settings: Settings) -> list[JsonObject]:
@@ -57,4 +58,4 @@ def _turn(tree: JsonObject) -> int:
 
 
 def _is_fatal(problem: Problem) -> bool:
-    return problem.severity == "error" or problem.rule == _UNKNOWN_FIELD
+    return problem.severity == "error" or problem.rule in _FATAL_WARNINGS

@@ -22,12 +22,12 @@ from heliostat.kube.conditions import is_condition_true
 from heliostat.kube.jsontree import JsonObject
 from heliostat.kube.resource_types import ResourceType
 from heliostat.kube.timestamps import TimestampError, parse_timestamp
-from heliostat.local.cluster_token import fetch_token
-from heliostat.local.service_dashboard import ServiceDashboard
+from heliostat.local.service_applications import ask_serve
 from heliostat.local.session import Session
 from heliostat.local.state import State
 from heliostat.operator.configuration import LEASE_NAME
 from heliostat.operator.kinds import POD, RAY_CLUSTER, RAY_CRON_JOB, RAY_JOB, RAY_SERVICE
+from heliostat.plan.rayservice.answers import ServeInfo
 from heliostat.runtime.errors import ApiError, RefusedError
 
 EVENT = ResourceType("v1", "Event", "events")
@@ -55,6 +55,7 @@ async def fetch_scene(cluster: Cluster, tree: JsonObject, settings: Settings, no
     there = await fetch_around_cron(cluster, namespace) if tree["kind"] == RAY_CRON_JOB.kind else None
     there = there or await fetch_neighbours(cluster, namespace, name, kinds_of(tree, settings))
     child = next((each for each in children if each["metadata"]["name"] == name), {})
+    told = await _ask_serve(cluster, child) if tree["kind"] == RAY_SERVICE.kind else None
     return Scene(
         tree=tree,
         cluster=child,
@@ -62,7 +63,8 @@ async def fetch_scene(cluster: Cluster, tree: JsonObject, settings: Settings, no
         unread=there.unread,
         events=await fetch_events(cluster, namespace),
         operator=await find_operator(cluster, now),
-        silence=await _find_silence(cluster, child) if tree["kind"] == RAY_SERVICE.kind else "",
+        silence=told if isinstance(told, str) else "",
+        serve=told if isinstance(told, ServeInfo) else None,
         now=now,
     )
 
@@ -77,19 +79,14 @@ async def _fetch_submitters(cluster: Cluster, namespace: str, job: str) -> list[
     return [each | {"apiVersion": POD.api_version, "kind": POD.kind} for each in found]
 
 
-async def _find_silence(cluster: Cluster, ray_cluster: JsonObject) -> str:
-    """Why Serve does not answer on a cluster whose head is there; empty: it answers, or there is nobody to ask."""
-    status = ray_cluster.get("status") or {}
-    service = (status.get("head") or {}).get("serviceName")
-    if not service or not is_condition_true(status.get("conditions"), "HeadPodReady"):
-        return ""
-    token = await fetch_token(Session(cluster.transport, cluster.client), ray_cluster)
-    namespace = ray_cluster["metadata"]["namespace"]
+async def _ask_serve(cluster: Cluster, ray_cluster: JsonObject) -> ServeInfo | str | None:
+    """What Serve says on a cluster whose head is there, or why it does not answer; None: there is nobody to ask."""
+    if not is_condition_true((ray_cluster.get("status") or {}).get("conditions"), "HeadPodReady"):
+        return None
     try:
-        await ServiceDashboard(cluster.transport, namespace, service, token, _SERVE_SECONDS).fetch_applications()
+        return await ask_serve(Session(cluster.transport, cluster.client), ray_cluster, _SERVE_SECONDS)
     except ApiError as error:
         return str(error)
-    return ""
 
 
 async def fetch_events(cluster: Cluster, namespace: str) -> tuple[JsonObject, ...]:

@@ -15,6 +15,7 @@ from heliostat.api.settings import Settings
 from heliostat.explain.explanation import Explanation, Sentence
 from heliostat.kube.lookups import KindName
 from heliostat.plan.kind import Kind, Surroundings
+from heliostat.plan.rayservice.answers import ServeInfo
 from heliostat.plan.situation import Situation
 
 
@@ -36,6 +37,7 @@ class Scene(Struct, frozen=True, kw_only=True):
     events: tuple[JsonObject, ...] = ()
     operator: OperatorPresence = OperatorPresence.UNKNOWN
     silence: str = ""  # why the dashboard of that cluster did not answer; empty: it did, or was not asked
+    serve: ServeInfo | None = None  # what it answered for Serve
     now: float
 
     @property

@@ -42,8 +42,9 @@ async def apply_all(
         document = await session.place(given, namespace)
         before = await session.find(document)
         after = await session.apply(document)
-        made.append(Made(after, before is None))
-        word = "created" if before is None else "configured"
+        is_changed = before is None or before["metadata"]["resourceVersion"] != after["metadata"]["resourceVersion"]
+        made.append(Made(after, before is None, is_changed))
+        word = "created" if before is None else "configured" if is_changed else "unchanged"
         note(f"{document['kind']} {document['metadata']['name']} {word}")
 
 

@@ -7,7 +7,10 @@ from heliostat.kube.jsontree import JsonObject
 from heliostat.local.cluster_token import fetch_token
 from heliostat.local.service_dashboard import ServiceDashboard
 from heliostat.local.session import Session
+from heliostat.operator.rayservice.calls import understand
+from heliostat.plan.rayservice.answers import ServeInfo
 from heliostat.plan.rayservice.observed import ACTIVE, PENDING
+from heliostat.plan.rayservice.serving import describe_applications
 from heliostat.runtime.errors import ApiError
 
 _EVERY_SECONDS = 3.0
@@ -32,19 +35,22 @@ class ServiceApplications:
         return self._told
 
     async def _fetch(self, cluster: JsonObject) -> None:
-        head = ((cluster.get("status") or {}).get("head") or {}).get("serviceName")
-        if not head:
-            return
-        metadata = cluster["metadata"]
         try:
-            token = await fetch_token(self._session, cluster)
-            dashboard = ServiceDashboard(self._session.transport, metadata["namespace"], head, token, _EVERY_SECONDS)
-            found = (await dashboard.fetch_applications()).applications
+            found = await ask_serve(self._session, cluster, _EVERY_SECONDS)
         except ApiError:
             return
-        self._told[metadata["name"]] = {
-            name: {"status": each.status, "message": each.message} for name, each in found.items()
-        }
+        if found is not None:
+            self._told[cluster["metadata"]["name"]] = describe_applications(found)
+
+
+async def ask_serve(session: Session, cluster: JsonObject, seconds: float) -> ServeInfo | None:
+    """None while nobody could be asked. Raises ApiError."""
+    head = ((cluster.get("status") or {}).get("head") or {}).get("serviceName")
+    if not head:
+        return None
+    token = await fetch_token(session, cluster)
+    dashboard = ServiceDashboard(session.transport, cluster["metadata"]["namespace"], head, token, seconds)
+    return understand(await dashboard.fetch_applications())
 
 
 def _find_untold(status: JsonObject) -> list[str]:

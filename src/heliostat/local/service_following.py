@@ -11,23 +11,27 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 
 from heliostat.desired import labels
-from heliostat.kube.conditions import get_condition
+from heliostat.explain.rayservice.refusal import find_refusal, is_followed
+from heliostat.kube.conditions import get_condition, is_condition_true
 from heliostat.kube.jsontree import JsonObject
 from heliostat.kube.pods import view_pod
 from heliostat.kube.resource_types import ResourceType
 from heliostat.local.file_pods import POD, FilePods, fetch_file_pods
 from heliostat.local.following import NotReadyError, Patience, RunError, check_hope
 from heliostat.local.progress import is_current, is_said_ready
-from heliostat.local.service_applications import ServiceApplications
+from heliostat.local.service_applications import ServiceApplications, ask_serve
 from heliostat.local.service_progress import ServicePicture, Side, picture_service
 from heliostat.local.session import Session
 from heliostat.plan.rayservice import status as statuses
 from heliostat.plan.rayservice.answers import RUNNING
 from heliostat.plan.rayservice.observed import PENDING
+from heliostat.runtime.errors import ApiError
 
+EVENT = ResourceType("v1", "Event", "events")
 RAY_CLUSTER = ResourceType("ray.io/v1", "RayCluster", "rayclusters")
 GIVEN_UP = "DEPLOY_FAILED"
 _POLL_SECONDS = 0.5
+_SERVE_SECONDS = 3.0
 _STALE_SECONDS = 5.0  # after which a status that is not about this generation is believed: an edit may change nothing
 _FAILED_SECONDS = 10.0  # in which what Serve said of the configuration before is replaced
 
@@ -38,6 +42,7 @@ class Followed(Struct, frozen=True, kw_only=True):
     service: JsonObject
     trees: Sequence[JsonObject]  # all that its file has made
     deadline: float
+    since: str = ""  # when its spec became what it is now: what was said before is about another one
 
 
 class Seen(Struct, frozen=True, kw_only=True):
@@ -68,6 +73,19 @@ class ServiceWatcher:
         asked = await self._applications.ask(found, clusters)
         return Seen(service=found, clusters=clusters, picture=picture_service(found, clusters, pods, asked))
 
+    async def is_followed(self, service: JsonObject, cluster: JsonObject) -> bool:
+        """Whether Serve has what the service asks for, or says nothing."""
+        if not is_condition_true((cluster.get("status") or {}).get("conditions"), "HeadPodReady"):
+            return True
+        try:
+            told = await ask_serve(self._session, cluster, _SERVE_SECONDS)
+        except ApiError:
+            return True
+        return told is None or is_followed(service, told)
+
+    async def fetch_events(self, service: JsonObject) -> list[JsonObject]:
+        return await self._session.list_in(EVENT, service["metadata"]["namespace"])
+
 
 class ServiceFollower:
     def __init__(self, session: Session, followed: Followed, show: Callable[[ServicePicture], None]) -> None:
@@ -78,6 +96,7 @@ class ServiceFollower:
         self._failed_since: dict[tuple[str, str, str], float] = {}
         self._watcher = ServiceWatcher(session)
         self._calm_since: float | None = None
+        self._other_since: float | None = None
 
     async def follow(self) -> JsonObject:
         """The service once it serves as its spec asks for. Raises RunError."""
@@ -89,7 +108,7 @@ class ServiceFollower:
             if seen.picture != picture:
                 picture = seen.picture
                 self._show(picture)
-            if self._is_done(seen):
+            if await self._is_followed(seen) and self._is_done(seen):
                 return seen.service
             self._check_verdict(seen.service)
             await self._check_hope(seen)
@@ -98,6 +117,26 @@ class ServiceFollower:
     @property
     def _title(self) -> str:
         return f"RayService {self._followed.service['metadata']['name']}"
+
+    async def _is_followed(self, seen: Seen) -> bool:
+        """Whether Serve has the configuration of the spec: what it runs may be the one before, which it goes on with.
+
+        A report in words of Serve's own is believed after a while, unless it refused the configuration.
+        """
+        cluster = seen.clusters.get(seen.picture.sides[-1].cluster) if seen.picture.sides else None
+        if cluster is None or await self._watcher.is_followed(seen.service, cluster):
+            self._other_since = None
+            return True
+        now = time.monotonic()
+        self._other_since = now if self._other_since is None else self._other_since
+        if now - self._other_since < _FAILED_SECONDS:
+            return False
+        name = cluster["metadata"]["name"]
+        events = await self._watcher.fetch_events(seen.service)
+        refusal = find_refusal(seen.service, name, events, self._followed.since)
+        if refusal:
+            raise NotReadyError(f"Serve on {name} did not take spec.serveConfigV2: {refusal}")
+        return True
 
     def _is_done(self, seen: Seen) -> bool:
         if not _looks_done(seen):

@@ -25,6 +25,7 @@ _OF_KUBERNETES = ("foregroundDeletion", "orphan")
 class Made(Struct, frozen=True):
     tree: JsonObject  # as the server has it
     is_new: bool
+    is_changed: bool = True  # by the document
 
 
 async def take_down(

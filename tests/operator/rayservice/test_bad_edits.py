@@ -7,6 +7,8 @@ from conformance.operator.foreign_kinds import GATEWAY
 from conformance.operator.service_stories import GATEWAY_CLASS, NAME, ServiceScene
 from heliostat.embedded.doors.gateway import CLASS_NAME, build_gateway_class
 from heliostat.operator.kinds import RAY_SERVICE
+from heliostat.plan.rayservice.serving import REFUSED_AGAIN_AFTER
+from heliostat.testing.scripted_ray.faults import Answer
 from plan.rayjob.job_worlds import cluster_spec
 from plan.rayservice.service_worlds import CONFIG, OTHER_CONFIG, SPLIT
 from plan.worlds import pod_template
@@ -76,6 +78,39 @@ def test_a_configuration_that_cannot_be_is_sent_to_nobody(tell: Tell) -> None:
             return bool(app["import_path"] == "m:b")
 
         await at.until(is_followed)
+
+    tell(story)
+
+
+def test_a_configuration_that_serve_refuses_is_sent_now_and_then_and_the_service_runs_on(tell: Tell) -> None:
+    """Once it was sent 37 times each second."""
+
+    async def story(at: ServiceScene) -> None:
+        await at.create()
+        cluster = await at.until_served()
+        await at.rest()
+        serve = at.serve(cluster)
+        serve.disturb(Answer(method="PUT", path="/api/serve", status=400, body=b"import_path: Field required"))
+        serve.requests.clear()
+        began = at.ray.now()
+        await at.edit(serveConfigV2=OTHER_CONFIG)
+
+        def count() -> int:
+            return sum(each.startswith("PUT") for each in serve.requests)
+
+        async def is_sent_again() -> bool:
+            return count() >= 3
+
+        await at.until(is_sent_again)
+        assert at.ray.now() - began >= 2 * REFUSED_AGAIN_AFTER
+        assert "import_path: Field required" in await read_warnings(at, "FailedToUpdateServeApplications")
+        assert (await at.condition("Ready"))["status"] == "True"
+        assert serve.applications["app"]["import_path"] == "m:a"
+
+        serve.heal()
+        await at.edit(serveConfigV2=CONFIG)
+        await at.rest()
+        assert serve.applications["app"]["import_path"] == "m:a"
 
     tell(story)
 

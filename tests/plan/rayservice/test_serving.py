@@ -6,8 +6,9 @@ import pytest
 from msgspec import structs
 
 from heliostat.plan.rayservice.answers import ApplicationInfo, ServeInfo
+from heliostat.plan.rayservice.observed import Remembered
 from heliostat.plan.rayservice.same_config import is_same_application
-from heliostat.plan.rayservice.serving import SEND_AGAIN_AFTER
+from heliostat.plan.rayservice.serving import REFUSED_AGAIN_AFTER, SEND_AGAIN_AFTER
 from plan.rayservice.service_worlds import OTHER_CONFIG, ServiceWorld, act, begin, run, settle
 
 APP = {"name": "app", "import_path": "m:a", "route_prefix": "/"}
@@ -53,6 +54,18 @@ def test_a_configuration_that_was_taken_and_is_not_followed_is_sent_again_later(
     assert "ServesOthers" in act(forgotten).waits
     later = act(forgotten.after(SEND_AGAIN_AFTER))
     assert later.configured == (*forgotten.configured, world.active)
+
+
+def test_a_configuration_that_was_refused_is_told_and_sent_again_later_and_another_one_at_once() -> None:
+    world = run(begin())
+    sent = act(world.edit(serveConfigV2=OTHER_CONFIG))
+    noted = structs.replace(sent.remembered.sent[world.active], refusal="400: no")
+    refused = structs.replace(sent, serve=world.serve, remembered=Remembered({world.active: noted}))
+    assert act(refused).configured == sent.configured
+    assert "ConfigRefused" in act(refused).waits
+    assert act(refused.after(REFUSED_AGAIN_AFTER)).configured == (*sent.configured, world.active)
+    mended = refused.edit(serveConfigV2=OTHER_CONFIG.replace("m:b", "m:c"))
+    assert act(mended).configured == (*sent.configured, world.active)
 
 
 def test_serve_may_word_a_configuration_differently() -> None:

@@ -1,7 +1,7 @@
 """The state of a RayService, and the first thing that stands in its way: its conditions, its plan, its clusters.
 
-Order of the sentences: nobody works on it; what the cluster that gets ready waits for; whether Serve answers there;
-what its applications say; what the plan waits for.
+Order of the sentences: nobody works on it; what the cluster that gets ready waits for; whether Serve answers there,
+and takes the configuration; what its applications say; what the plan waits for.
 """
 
 from collections.abc import Iterator
@@ -13,6 +13,7 @@ from heliostat.api.settings import Settings
 from heliostat.explain.explanation import Explanation, Sentence, join_unique
 from heliostat.explain.last_words import read_last_words
 from heliostat.explain.raycluster.cluster import explain_cluster, tell_absence
+from heliostat.explain.rayservice.refusal import find_refusal, is_followed
 from heliostat.explain.scene import Scene, look_at
 from heliostat.explain.waits import tell_waits
 from heliostat.kube.plan import WriteStatus
@@ -33,6 +34,11 @@ _FIX = (
     "correct the program or spec.serveConfigV2, and apply it again: Serve deploys what changed; heliostat dashboard"
     " {cluster} shows more"
 )
+_NO_ROOM = (
+    "ask for less in spec.serveConfigV2 (ray_actor_options of its deployments), or give the cluster more or larger"
+    " nodes in spec.rayClusterConfig"
+)
+_LACKS = "Resources required for each replica"  # Serve's words for replicas that no Ray node has room for
 _WAIT = "wait: Serve is at work; heliostat get rayservice/{service} -w shows how far it is"
 
 
@@ -55,6 +61,7 @@ def explain_service(scene: Scene, settings: Settings) -> Explanation:
             (
                 *tell_absence(scene.operator, has_work=has_work or not status),
                 *troubles,
+                *_tell_refusal(scene),
                 *_tell_applications(scene.tree["metadata"]["name"], status),
                 *waits,
             )
@@ -92,6 +99,16 @@ def _tell_silence(scene: Scene) -> Iterator[Sentence]:
         yield Sentence(f"the dashboard of {name} does not answer for Serve", scene.silence, fix)
 
 
+def _tell_refusal(scene: Scene) -> Iterator[Sentence]:
+    """Serve goes on with what it has, so its applications do not tell it."""
+    if scene.serve is None or is_followed(scene.tree, scene.serve):
+        return
+    name = scene.cluster["metadata"]["name"]
+    refusal = find_refusal(scene.tree, name, scene.events)
+    if refusal:
+        yield Sentence(f"Serve on {name} did not take spec.serveConfigV2", refusal, "correct it, and apply it again")
+
+
 def _tell_applications(service: str, status: JsonObject) -> Iterator[Sentence]:
     """With the last lines of what they say; those that failed first."""
     untold = [
@@ -102,7 +119,7 @@ def _tell_applications(service: str, status: JsonObject) -> Iterator[Sentence]:
     ]
     for cluster, name, application in sorted(untold, key=lambda each: each[2].get("status") not in _FAILED):
         words = read_last_words(_find_message(application))
-        fix = _FIX if application.get("status") in _FAILED else _WAIT
+        fix = _FIX if application.get("status") in _FAILED else _NO_ROOM if _LACKS in words.said else _WAIT
         where = f"application {name} is {application.get('status')} on {cluster}"
         yield Sentence(where, words.said, fix.format(service=service, cluster=cluster), words.lines)
 

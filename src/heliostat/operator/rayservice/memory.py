@@ -1,4 +1,4 @@
-"""What the operator remembers of RayServices: which configuration Serve took last, and when it was sent.
+"""What the operator remembers of RayServices: which configuration Serve took or refused last, and when it was sent.
 
 Losing it repeats a call to Serve at most, and changes no decision.
 """
@@ -7,6 +7,7 @@ from heliostat.kube.objects import Key
 from heliostat.kube.plan import Effect, Plan
 from heliostat.plan.rayservice.observed import Remembered, Sent
 from heliostat.plan.rayservice.serving import CONFIGURE
+from heliostat.runtime.errors import RefusedError
 from heliostat.runtime.outcome import Outcome
 
 CLUSTERS = 2  # that a RayService has at a time
@@ -26,18 +27,18 @@ class Memory:
 
     def ended(self, key: Key, outcome: Outcome) -> bool:
         """The last two clusters that were configured are remembered. The status tells none of it."""
-        sending = self._sending.pop(key, [])
-        if not outcome.has_asked_for_all:
-            return False
-        failed = [failure.action for failure in outcome.failures]
-        for effect, at in sending:
-            if not any(action is effect for action in failed):
-                sent = Sent(effect.idempotency_key, at, effect.payload["deployedBefore"])
-                others = {
-                    name: each for name, each in self._sent.get(key, {}).items() if name != effect.payload["cluster"]
-                }
-                self._sent[key] = dict([*others.items(), (effect.payload["cluster"], sent)][-CLUSTERS:])
+        for effect, at in self._sending.pop(key, []):
+            error = next((failure.error for failure in outcome.failures if failure.action is effect), None)
+            is_taken = error is None and outcome.has_asked_for_all
+            if is_taken or isinstance(error, RefusedError):
+                refusal = "" if is_taken else str(error)
+                self._note(key, effect, Sent(effect.idempotency_key, at, effect.payload["deployedBefore"], refusal))
         return False
+
+    def _note(self, key: Key, effect: Effect, sent: Sent) -> None:
+        cluster = effect.payload["cluster"]
+        others = {name: each for name, each in self._sent.get(key, {}).items() if name != cluster}
+        self._sent[key] = dict([*others.items(), (cluster, sent)][-CLUSTERS:])
 
     def forget(self, key: Key) -> None:
         self._sent.pop(key, None)

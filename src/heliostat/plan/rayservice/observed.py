@@ -46,11 +46,12 @@ NOT_ASKED = Unknown("Serve has not been asked")
 
 
 class Sent(Struct, frozen=True):
-    """The configuration that this process last sent to a cluster and that Ray took."""
+    """The configuration that this process last sent to a cluster, and that Ray took unless ``refusal`` says why not."""
 
     digest: str
     at: float  # epoch seconds
     deployed_before: float = 0.0  # what Serve told as its last deployment
+    refusal: str = ""
 
 
 class Remembered(Struct, frozen=True):

@@ -46,6 +46,10 @@ class Hold(WhyWaiting):
         "ConfigImpossible",
         Waiting(meaning="spec.serveConfigV2 cannot be given to Serve", fix="correct it", mended_by=PEOPLE),
     )
+    CONFIG_REFUSED = (
+        "ConfigRefused",
+        Waiting(meaning="Serve refused spec.serveConfigV2", fix="correct it", mended_by=PEOPLE),
+    )
     DEPLOYING = "Deploying", Waiting(meaning="Serve has the configuration and its applications are not all running")
     SERVES_OTHERS = "ServesOthers", Waiting(meaning="Serve took the configuration and reports another one")
     NO_ENDPOINT = (

@@ -5,6 +5,8 @@ from msgspec.structs import replace
 from heliostat.kube.plan import Event, Ref, Report
 from heliostat.plan.reports import COLON, NORMAL, WARNING, place_of_ref, report_write
 
+APPLICATIONS_NOT_UPDATED = "FailedToUpdateServeApplications"
+
 
 def report_cluster_create(ref: Ref) -> Report:
     place = place_of_ref(ref)
@@ -97,7 +99,7 @@ def report_applications(place: str, *, has_share: bool) -> Report:
 
 def applications_impossible(place: str, why: str) -> Event:
     note = f"Failed to update serve applications to the RayCluster {place}: {why}"
-    return Event(WARNING, "FailedToUpdateServeApplications", "Update", note)
+    return Event(WARNING, APPLICATIONS_NOT_UPDATED, "Update", note)
 
 
 def initializing_timeout(message: str) -> Event:

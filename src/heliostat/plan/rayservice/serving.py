@@ -1,7 +1,8 @@
 """Serve on one cluster: what it runs, whether that is what the spec asks for, and what to send (rayservice.md §8).
 
 The configuration is sent only while Serve's own report differs from it; what was sent is remembered for one purpose
-alone: where Serve took the configuration and describes it in its own words, it is not sent again at once. Applications
+alone: where Serve took the configuration and describes it in its own words, or refused it, it is not sent again at
+once. Applications
 count as ready only when the report is of the configuration that the spec asks for now.
 Differs from KubeRay: rayservice-config-by-report.
 """
@@ -37,6 +38,7 @@ CONFIGURE_SECONDS = 10.0
 TARGET_CAPACITY = "target_capacity"
 BROKEN = frozenset({"UNHEALTHY", "DEPLOY_FAILED"})
 SEND_AGAIN_AFTER = 30.0  # seconds, when Serve took a configuration and still reports another one
+REFUSED_AGAIN_AFTER = 2.0  # seconds, as KubeRay does: the same words are mostly refused again
 
 
 class Health(StrEnum):
@@ -126,19 +128,24 @@ def _compare(look: Look, question: AskServe, answer: Fact[ServeInfo], order: Ord
         told_why = (applications_impossible(place, config.message),)  # what is waited for is told beside Serve
         return ServeSight(Health.DEPLOYING, Part(events=told_why), shown)
     if config is not None and not is_current(told, config):
-        held = _hold_back(look.remembered.sent.get(question.cluster), told, config, look.now)
+        sent = look.remembered.sent.get(question.cluster)
+        held = _hold_back(sent, told, config, look.now)
         if held is None:
             part = Part(actions=(_configure(observed, question, config, told, order),))
             return ServeSight(Health.DEPLOYING, part, shown)
         if held > 0:
-            wait = wait_beside(
-                Hold.SERVES_OTHERS, f"RayCluster {question.cluster}", "Serve follows, or it is sent again"
-            )
+            wait = _tell_held(question.cluster, sent.refusal if sent else "")
             return ServeSight(Health.DEPLOYING, Part(waits=wait.waits, wake_after=held), shown)
     if told.applications and all(each.status == RUNNING for each in told.applications.values()):
         return ServeSight(Health.READY, NOTHING, shown)
     states = ", ".join(f"{name} {each.status}" for name, each in sorted(told.applications.items())) or "no application"
     return ServeSight(Health.DEPLOYING, wait_beside(Hold.DEPLOYING, states, "all applications are RUNNING"), shown)
+
+
+def _tell_held(cluster: str, refusal: str) -> Part:
+    if refusal:
+        return wait_beside(Hold.CONFIG_REFUSED, f"RayCluster {cluster}: {refusal}", "Serve takes it")
+    return wait_beside(Hold.SERVES_OTHERS, f"RayCluster {cluster}", "Serve follows, or it is sent again")
 
 
 def _choose_config(observed: ObservedService, told: ServeInfo, order: Order) -> JsonObject | Impossible | None:
@@ -162,6 +169,9 @@ def _hold_back(sent: Sent | None, told: ServeInfo, config: JsonObject, now: floa
     """
     if sent is None or sent.digest != digest_config(config):
         return None
+    if sent.refusal:
+        left = sent.at + REFUSED_AGAIN_AFTER - now
+        return left if left > 0 else None
     if told.deployed != sent.deployed_before and told.applications.keys() == list_applications(config).keys():
         return 0.0
     left = sent.at + SEND_AGAIN_AFTER - now
