@@ -248,7 +248,7 @@ class TestPlan:
         code, out, _err = run(capsys, "plan", "--from-nothing", "-f", file)
         assert code == 1
         assert "nothing to do" in out
-        assert "until " in out
+        assert "\n  fix: lower minReplicas" in out
 
 
 class TestCrds:

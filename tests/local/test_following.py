@@ -268,3 +268,17 @@ def test_what_was_there_before_stays(tmp_path: Path) -> None:
         assert (await world.server.request("GET", CLUSTER))["metadata"]["name"] == "hello"
 
     play(tmp_path, scene)
+
+
+def test_what_a_cluster_that_stays_may_need_by_now_stays_with_it(tmp_path: Path) -> None:
+    """Its new spec names a Secret that came with the same file."""
+
+    async def scene(world: World) -> None:
+        await world.apply(example("hello"))
+        world.made.clear()
+        await world.apply(example("hello"), {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "redis"}})
+        assert await take_down(world.session, world.made, lambda _lines: None, SECONDS) == []
+        assert "deletionTimestamp" not in (await world.server.request("GET", SECRET))["metadata"]
+        await world.let_go(SECRET)
+
+    play(tmp_path, scene)

@@ -109,3 +109,15 @@ def test_a_refusal_and_a_time_out_are_marked_as_failures() -> None:
     assert plain_lines(picture_service(refused, {}, {})) == (
         "✗ RayService stand: ValidationFailed: the name is too long",
     )
+
+
+def test_what_a_deployment_says_is_shown_while_it_waits_and_instead_of_the_word_that_it_failed() -> None:
+    waiting = {"status": "UPDATING", "message": "replicas wait: {'CPU': 64.0}"}
+    app = {"status": "DEPLOYING", "message": "", "serveDeploymentStatuses": {"Fruit": waiting}}
+    lines = plain_lines(picture_service(service(slot("stand-a", {"fruit": app}), {}, READY), {}, {}))
+    assert "  … fruit on stand-a is DEPLOYING: deployment Fruit is UPDATING: replicas wait: {'CPU': 64.0}" in lines
+    failed = {"status": "DEPLOY_FAILED", "message": "failed 3 times. Error:\nValueError: no weights"}
+    said = "Failed to update the deployments ['Fruit']."
+    app = {"status": "DEPLOY_FAILED", "message": said, "serveDeploymentStatuses": {"Fruit": failed}}
+    lines = plain_lines(picture_service(service(slot("stand-a", {"fruit": app}), {}, READY), {}, {}))
+    assert "  ✗ fruit on stand-a is DEPLOY_FAILED: ValueError: no weights" in lines

@@ -1,7 +1,6 @@
 """``heliostat explain``: why an object is not ready, in sentences, each with what to do about it."""
 
 import argparse
-import sys
 import time
 
 from heliostat.api.kinds import GROUP
@@ -11,6 +10,7 @@ from heliostat.cli.errors import CommandError, MissingObjectError, UnreachableEr
 from heliostat.cli.gone_objects import GoneObjects, Wanted
 from heliostat.cli.inputs import add_filename_flag, load_documents, take_files
 from heliostat.cli.judging import GivenSettings, parse_on_cluster
+from heliostat.cli.prose import say
 from heliostat.cli.scenes import fetch_around, fetch_events, fetch_scene
 from heliostat.cli.served_kinds import fetch_kinds
 from heliostat.cli.targets import Target, find_target, parse_targets, target_of_document
@@ -49,7 +49,7 @@ def run(arguments: list[str]) -> int:
         timelines = [_remember(gone, word, name, namespace, error) for word, name in targets]
         if not timelines:
             raise
-        print("\n\n".join(timelines))
+        say("\n\n".join(timelines))
         return 1
 
 
@@ -74,8 +74,7 @@ async def _explain(
         else:
             texts.append(format_explanation(explanation))
             are_ready = are_ready and explanation.is_ready
-    print("\n\n".join(texts))
-    sys.stdout.flush()
+    say("\n\n".join(texts))
     return 0 if are_ready else 1
 
 

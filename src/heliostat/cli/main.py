@@ -7,10 +7,11 @@ from types import ModuleType
 
 from heliostat import __version__
 from heliostat.cli.errors import INTERRUPTED, CommandError
+from heliostat.cli.prose import say
 
 COMMANDS = {
-    "run": "bring a RayCluster, RayJob or RayService up on this machine and follow it",
-    "up": "start a Kubernetes with the operator on this machine, Pods as processes",
+    "run": "bring a RayCluster, RayJob or RayService up here and follow it",
+    "up": "start a Kubernetes with the operator here, Pods as processes",
     "down": "stop it, and everything in its Pods",
     "status": "show whether it is up, and the state of its processes",
     "apply": "create or change objects as documents say, checked first",
@@ -19,11 +20,11 @@ COMMANDS = {
     "logs": "print the log of a container",
     "exec": "run a command in a container",
     "dashboard": "open the dashboard of a RayCluster at an address of this machine",
-    "expose": "make a RayService or a Gateway reachable at an address of this machine",
+    "expose": "open a RayService or a Gateway at an address of this machine",
     "delete": "delete objects and wait until they are gone",
     "kubeconfig": "print where the local cluster's kubeconfig is",
     "validate": "find every problem in ray.io documents, with line and fix",
-    "render": "print every object the operator would create for them from nothing",
+    "render": "print every object the operator would create from nothing",
     "plan": "print what the operator would do next, and why",
     "operator": "run the operator against any Kubernetes",
     "crds": "print the CustomResourceDefinitions",
@@ -47,7 +48,7 @@ def usage() -> str:
             "",
             *lines,
             "",
-            "heliostat COMMAND --help tells more about each; heliostat --version prints the version.",
+            "heliostat COMMAND --help tells more; heliostat --version prints the version.",
         )
     )
 
@@ -73,7 +74,7 @@ def main(argv: list[str] | None = None) -> int:
         code: int = _import_command(name).run(arguments[1:])
         sys.stdout.flush()
     except CommandError as error:
-        print(f"heliostat {name}: {error}", file=sys.stderr)
+        say(f"heliostat {name}: {error}", sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         return INTERRUPTED

@@ -16,6 +16,8 @@ from heliostat.cli.findings import format_finding
 from heliostat.cli.inputs import build_parser, load_documents, take_files
 from heliostat.cli.judging import GivenSettings, parse_on_cluster
 from heliostat.cli.live_documents import fetch_documents
+from heliostat.cli.loaded_files import add_loaded
+from heliostat.cli.prose import say
 from heliostat.cli.surroundings import fetch_surroundings, list_kinds, take_from_files, tell_how_to_read
 from heliostat.cli.which_cluster import add_cluster_flags
 from heliostat.kube.documents import Document
@@ -43,7 +45,7 @@ def run(arguments: list[str]) -> int:
         if error.is_configured or not documents:
             way_out = "; --from-nothing plans as if nothing were there" if documents else ""
             raise CommandError(f"{error}{way_out}", 1) from None
-        print(f"planned as if nothing were there: {error}", file=sys.stderr)
+        say(f"planned as if nothing were there: {error}", sys.stderr)
         return _show(_plan_from_nothing(documents, options, given.settings), options)
 
 
@@ -126,7 +128,7 @@ async def _plan_live(
             item = plan_document(document, there, cluster.namespace, settings, time.time())
         except ObservationError as error:
             raise CommandError(f"the cluster shows an object that cannot be read: {error}", 1) from None
-        planned += [item] if item else []
+        planned += [await add_loaded(cluster, item, documents)] if item else []
     return _show(planned, options)
 
 
@@ -135,11 +137,11 @@ def _show(planned: list[Planned], options: argparse.Namespace) -> int:
         raise CommandError(f"no ray.io document in {', '.join([*options.filename, *options.target])}", 1)
     for item in planned:
         for problem in item.problems:
-            print(format_finding(item.document, problem), file=sys.stderr)
+            say(format_finding(item.document, problem), sys.stderr)
     if options.output == "json":
         print(_format_json(planned))
     else:
-        print("\n\n".join(_format_table(item) for item in planned))
+        say("\n\n".join(_format_table(item) for item in planned))
     refused = any(problem.severity == "error" for item in planned for problem in item.problems)
     return 1 if refused else 0
 

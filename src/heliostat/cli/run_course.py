@@ -34,7 +34,7 @@ from heliostat.local.running import Show, apply_all, run_job
 from heliostat.local.service_following import Followed as FollowedService
 from heliostat.local.session import Session, UnknownKindError
 from heliostat.local.state import State
-from heliostat.local.taking_down import Made, take_down
+from heliostat.local.taking_down import Made, find_staying, take_down
 from heliostat.local.view import View
 from heliostat.local.ways import open_way
 from heliostat.operator.kinds import RAY_CLUSTER as RAY_CLUSTER_TYPE
@@ -172,7 +172,8 @@ class Course:
         is_changed = any(each.tree is service and each.is_changed for each in self._made)
         since = self._began if is_changed else ""
         followed = FollowedService(service=service, trees=trees, deadline=self._wishes.deadline, since=since)
-        await serve(session, self._state, followed, self._view)
+        changed = [each.tree for each in self._made if each.is_changed and not each.is_new]
+        await serve(session, self._state, followed, self._view, changed)
         self._stays = True
         return 0
 
@@ -224,6 +225,12 @@ class Course:
 
     def _tell_interrupted(self) -> None:
         self._view.done()
+        for tree in find_staying(self._made):
+            word = f"{tree['kind'].lower()}/{tree['metadata']['name']}"
+            self._view.note(
+                f"interrupted: {word} was there before and goes on; heliostat explain {word} tells how it is"
+            )
+            return
         if self._wishes.keeps:
             self._view.note("interrupted; everything stays up (--keep): heliostat down stops it")
         else:

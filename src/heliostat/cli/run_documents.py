@@ -16,6 +16,7 @@ from heliostat.cli.errors import CommandError
 from heliostat.cli.findings import format_finding
 from heliostat.cli.identity import check_identity
 from heliostat.cli.inputs import load_documents
+from heliostat.cli.prose import say
 from heliostat.kube.jsontree import JsonObject
 from heliostat.kube.problems import Problem
 
@@ -32,7 +33,7 @@ def load_judged(filename: str, settings: Settings) -> list[JsonObject]:
     is_refused = False
     for document in documents:
         for problem in review(document.tree, settings).problems if is_ray_document(document.tree) else ():
-            print(format_finding(document, problem), file=sys.stderr, flush=True)
+            say(format_finding(document, problem), sys.stderr)
             is_refused |= _is_fatal(problem)
     if is_refused:
         raise CommandError("the file is refused, and nothing was started: correct what is told above", 1)

@@ -1,7 +1,7 @@
 """What ``heliostat run`` shows and says of a RayService: both clusters while it moves, its addresses, why it fails."""
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -22,12 +22,18 @@ from heliostat.local.state import State
 from heliostat.local.view import View
 from heliostat.local.ways import SERVICE, open_way
 from heliostat.operator.kinds import RAY_SERVICE
+from heliostat.plan.rayservice.loaded import tell_loaded
+from heliostat.plan.rayservice.observed import ACTIVE
 
 
-async def serve(session: Session, state: State, followed: Followed, view: View) -> None:
-    """Until it serves what its file says; then where it answers. Raises RunError."""
+async def serve(
+    session: Session, state: State, followed: Followed, view: View, changed: Sequence[JsonObject] = ()
+) -> None:
+    """Until it serves what its file says; then where it answers. ``changed`` is of the same file. Raises RunError."""
     ready = await ServiceFollower(session, followed, show_sides(view)).follow()
     view.done()
+    for sentence in find_unread(followed.service, ready, changed):
+        view.note(f"! {sentence}")
     name, address = ready["metadata"]["name"], await _open_address(session, state, ready)
     print(f"ready; export KUBECONFIG={state.kubeconfig}")
     for application, route in find_routes(ready):
@@ -60,6 +66,17 @@ def find_routes(service: JsonObject) -> Iterator[tuple[str, str]]:
     if not isinstance(config, Impossible):
         for name, application in list_applications(config).items():
             yield name, str(application.get("route_prefix", "/"))
+
+
+def find_unread(before: JsonObject, after: JsonObject, changed: Iterable[JsonObject]) -> Iterator[str]:
+    """Files that changed while the cluster that loaded them stayed."""
+    if _active_cluster(before) and _active_cluster(before) == _active_cluster(after):
+        sentences = (tell_loaded(after, tree["kind"], tree["metadata"]["name"]) for tree in changed)
+        yield from filter(None, sentences)
+
+
+def _active_cluster(service: JsonObject) -> str:
+    return str(((service.get("status") or {}).get(ACTIVE) or {}).get("rayClusterName") or "")
 
 
 async def tell_service_failure(cluster: Cluster, tree: JsonObject, error: NotReadyError, settings: Settings) -> str:

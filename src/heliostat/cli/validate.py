@@ -13,6 +13,7 @@ from heliostat.cli.errors import CommandError
 from heliostat.cli.findings import format_finding, summarize
 from heliostat.cli.inputs import build_parser, check_inputs, load_named, read_inputs
 from heliostat.cli.judging import parse_on_cluster, settings_of_cluster
+from heliostat.cli.prose import say
 from heliostat.cli.which_cluster import add_cluster_flags
 from heliostat.kube.core_objects import core_problems
 from heliostat.kube.documents import Document, DocumentError, read_documents
@@ -41,7 +42,7 @@ def run(arguments: list[str]) -> int:
             read = read_documents(content, name)
         except DocumentError as error:
             unreadable += 1
-            print(f"{error.source}:{error.line}: error: {error.problem}\n    fix: {error.fix}")
+            say(f"{error.source}:{error.line}: error: {error.problem}\n    fix: {error.fix}")
             continue
         documents += len(read)
         for document in read:
@@ -58,7 +59,7 @@ def _report(document: Document, settings: Settings, *, quiet: bool) -> list[Prob
     problems = list(_problems(document, settings))
     for problem in problems:
         if problem.severity == "error" or not quiet:
-            print(format_finding(document, problem))
+            say(format_finding(document, problem))
     return problems
 
 

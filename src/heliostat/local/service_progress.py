@@ -10,6 +10,7 @@ from textwrap import shorten
 from msgspec import Struct
 
 from heliostat.explain.explanation import format_columns
+from heliostat.explain.rayservice.messages import find_message
 from heliostat.kube.conditions import get_condition
 from heliostat.kube.jsontree import JsonObject
 from heliostat.kube.pods import is_ready, is_terminating, view_pod, why_waiting
@@ -20,7 +21,7 @@ from heliostat.plan.rayservice.observed import ACTIVE, PENDING
 FAILED = ("DEPLOY_FAILED", "UNHEALTHY")
 _ROLES = {ACTIVE: "active", PENDING: "pending"}
 _WIDEST_NAME = 30  # two of them beside each other have to fit into 80 columns
-_WIDEST_WORDS = 200
+_WIDEST_WORDS = 400
 
 
 class Side(Struct, frozen=True, kw_only=True):
@@ -86,7 +87,7 @@ def _side(
         ready_nodes=sum(is_ready(view_pod(pod)) for pod in own),
         nodes=1 + desired,
         applications={key: str(each.get("status") or "unknown") for key, each in sorted(applications.items())},
-        words={key: _last_line(str(each.get("message") or "")) for key, each in sorted(applications.items())},
+        words={key: _last_line(find_message(each)) for key, each in sorted(applications.items())},
         pods=own,
     )
 
@@ -173,3 +174,5 @@ def _troubles(sides: Sequence[Side]) -> Iterator[str]:
         for name, state in side.applications.items():
             if state in FAILED:
                 yield f"  ✗ {name} on {side.cluster} is {state}: {side.words[name] or 'no reason is told'}"
+            elif state != RUNNING and side.words[name]:
+                yield f"  … {name} on {side.cluster} is {state}: {side.words[name]}"

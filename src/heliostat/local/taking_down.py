@@ -1,4 +1,4 @@
-"""Take down what a file has made: what was there before stays.
+"""Take down what a file has made: what was there before stays, and so does what it may need by now.
 
 RayClusters, RayJobs and RayServices go first, and the rest when they are gone: one with its state in Redis has it
 cleaned up on its way, and waits for minutes when its Redis, of the same file, goes at the same time.
@@ -34,7 +34,7 @@ async def take_down(
     """What is still there after so many seconds."""
     new = [each.tree for each in reversed(made) if each.is_new]
     clusters = [tree for tree in new if tree["kind"] in _WITH_RAY]
-    others = [tree for tree in new if tree["kind"] not in _WITH_RAY]
+    others = [tree for tree in new if tree["kind"] not in _WITH_RAY] if not find_staying(made) else []
     deadline = time.monotonic() + seconds
     left: list[JsonObject] = []
     for stage in (clusters, others):
@@ -42,6 +42,11 @@ async def take_down(
             await session.delete(tree)
         left += await _wait_gone(session, stage, show, deadline)
     return left
+
+
+def find_staying(made: Sequence[Made]) -> list[JsonObject]:
+    """What runs Ray and was there before: its new spec may name the ConfigMaps and Secrets of the same file."""
+    return [each.tree for each in made if each.tree["kind"] in _WITH_RAY and not each.is_new]
 
 
 async def _wait_gone(

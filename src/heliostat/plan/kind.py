@@ -56,7 +56,7 @@ class Meaning(Struct, Generic[D], frozen=True, kw_only=True):
 
 def plan_correction(_metadata: ObjectMeta, _spec: Any, misfit: Problem, _now: float) -> Plan:
     """An object that does not match the schema, and that somebody has to correct."""
-    return Plan(waits=(Wait(Hold.REFUSED, str(misfit), "the spec is mended"),))
+    return Plan(waits=(Wait(Hold.REFUSED, str(misfit), misfit.fix),))
 
 
 class Kind(Struct, Generic[O, D, R], frozen=True, kw_only=True):

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from heliostat.kube.plan import Action, Create, Delete, Effect, Patch, Plan, Random, Replace, WriteStatus
+from heliostat.plan.because import Hold
 from heliostat.plan.reasons import sentence_of
 
 NOTHING_TO_DO = "nothing to do"
@@ -25,13 +26,13 @@ def _lines(plan: Plan) -> Iterator[str]:
         yield "WAITS"
         for wait in plan.waits:
             yield f"{wait.reason}: {_one_line(wait.message)}"
-            yield f"  until {_one_line(wait.until)}"
+            yield f"  {'fix:' if wait.reason == Hold.REFUSED else 'until'} {_one_line(wait.until)}"
     if plan.events:
         yield ""
         yield from _columns(("EVENT", "REASON", "NOTE"), [(e.type, e.reason, e.note) for e in plan.events])
     if plan.wake_after is not None:
         yield ""
-        yield f"looks again in {plan.wake_after:g} s, or as soon as something changes"
+        yield f"looks again in {plan.wake_after:.3g} s, or as soon as something changes"
 
 
 def describe_action(action: Action) -> tuple[str, str, str]:

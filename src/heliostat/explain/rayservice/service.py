@@ -13,6 +13,7 @@ from heliostat.api.settings import Settings
 from heliostat.explain.explanation import Explanation, Sentence, join_unique
 from heliostat.explain.last_words import read_last_words
 from heliostat.explain.raycluster.cluster import explain_cluster, tell_absence
+from heliostat.explain.rayservice.messages import find_message
 from heliostat.explain.rayservice.refusal import find_refusal, is_followed
 from heliostat.explain.scene import Scene, look_at
 from heliostat.explain.waits import tell_waits
@@ -118,18 +119,7 @@ def _tell_applications(service: str, status: JsonObject) -> Iterator[Sentence]:
         if application.get("status") != RUNNING
     ]
     for cluster, name, application in sorted(untold, key=lambda each: each[2].get("status") not in _FAILED):
-        words = read_last_words(_find_message(application))
+        words = read_last_words(find_message(application))
         fix = _FIX if application.get("status") in _FAILED else _NO_ROOM if _LACKS in words.said else _WAIT
         where = f"application {name} is {application.get('status')} on {cluster}"
         yield Sentence(where, words.said, fix.format(service=service, cluster=cluster), words.lines)
-
-
-def _find_message(application: JsonObject) -> str:
-    """Its own, or that of the first deployment which is not well."""
-    deployments = (application.get("serveDeploymentStatuses") or {}).items()
-    texts = (
-        f"deployment {name} is {each.get('status')}: {each.get('message')}"
-        for name, each in sorted(deployments)
-        if each.get("message") and each.get("status") not in ("HEALTHY", RUNNING)
-    )
-    return str(application.get("message") or next(texts, ""))
