@@ -151,6 +151,13 @@ def test_two_groups_of_one_name_are_advised_against() -> None:
     assert brief([warning]) == [("webhook.unique-groups", "spec.workerGroupSpecs[2].groupName")]
 
 
+def test_an_autoscaler_without_worker_groups_is_advised_against() -> None:
+    """Ray's own ends with KeyError: 'workerGroupSpecs', again and again, and the head is never ready."""
+    for is_autoscaling, told in ((False, []), (True, [("autoscaler-without-groups", "spec.enableInTreeAutoscaling")])):
+        subject = cluster({"workerGroupSpecs": None, "enableInTreeAutoscaling": is_autoscaling})
+        assert brief(advice(subject)) == told
+
+
 JUNK = st.recursive(
     st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from(["", "x", "gcs-storage", "Always", "true"]),
     lambda inner: (

@@ -54,12 +54,12 @@ def served(tmp_path: Path) -> Iterator[NodeServer]:
         yield running
 
 
-def point_to(served: NodeServer, pod: str, port: int, version: str) -> None:
+def point_to(served: NodeServer, pod: str, port: int, version: str, serve_service: str = "stand-serve-svc") -> None:
     """The serve Service has this Pod alone behind it."""
     tree = {
         "apiVersion": "discovery.k8s.io/v1",
         "kind": "EndpointSlice",
-        "metadata": {"name": "stand", "labels": {"kubernetes.io/service-name": "stand-serve-svc"}},
+        "metadata": {"name": "stand", "labels": {"kubernetes.io/service-name": serve_service}},
         "addressType": "IPv4",
         "ports": [{"name": "other", "port": 1}, {"name": "serve", "port": port}],
         "endpoints": [
@@ -107,6 +107,16 @@ def test_the_address_follows_the_service_and_ends_with_it(served: NodeServer) ->
             assert b"heliostat explain rayservice/stand tells why" in refused.value.read()
             served.do(served._ask("DELETE", f"{SERVICES}/stand", {}))
             assert process.wait(PATIENCE) == 0
+
+
+def test_where_requests_move_in_steps_the_address_leads_to_the_cluster_that_gets_most(served: NodeServer) -> None:
+    shares = {"activeServiceStatus": ("stand-a", 25), "pendingServiceStatus": ("stand-b", 75)}
+    status = {slot: {"rayClusterName": name, "trafficRoutedPercent": share} for slot, (name, share) in shares.items()}
+    served.do(served._ask("PATCH", f"{SERVICES}/stand/status", {"status": status}))
+    with answering(b"b") as port:
+        point_to(served, "p", port, "first", "stand-b-serve-svc")
+        with exposed(served) as (_process, address):
+            assert fetch(address) == b"b"
 
 
 def test_a_service_that_nobody_answers_for_and_another_kind(

@@ -137,6 +137,33 @@ def test_what_will_never_serve_ends_it_with_the_reason(
     play(tmp_path, scene)
 
 
+def test_a_service_that_somebody_else_changes_is_not_what_the_file_says(tmp_path: Path) -> None:
+    async def scene(world: ServiceScene) -> None:
+        await world.make_cluster("stand-a")
+        follower = await world.begin()
+        found = await world.server.request("GET", f"{SERVICES}/stand")
+        found["spec"]["serveConfigV2"] = CONFIG
+        await world.server.request("PUT", f"{SERVICES}/stand", found)
+        await world.write(slot("stand-a", fruit="RUNNING"), {}, READY)
+        with pytest.raises(RunError, match="was changed by somebody else while it was followed"):
+            await follower.follow()
+
+    play(tmp_path, scene)
+
+
+def test_a_service_that_is_being_deleted_is_not_waited_for(tmp_path: Path) -> None:
+    async def scene(world: ServiceScene) -> None:
+        follower = await world.begin()
+        found = await world.server.request("GET", f"{SERVICES}/stand")
+        found["metadata"]["finalizers"] = ["ray.io/rayservice-finalizer"]
+        await world.server.request("PUT", f"{SERVICES}/stand", found)
+        await world.server.request("DELETE", f"{SERVICES}/stand")
+        with pytest.raises(RunError, match="was deleted while it was followed"):
+            await follower.follow()
+
+    play(tmp_path, scene)
+
+
 def test_it_is_bounded_and_a_service_that_is_deleted_is_not_waited_for(tmp_path: Path) -> None:
     async def scene(world: ServiceScene) -> None:
         with pytest.raises(NotReadyError, match="was not ready in time"):

@@ -2,6 +2,8 @@
 
 Behind a Gateway of the local node it is the Gateway that listens there. Otherwise each connection goes to a Pod that
 the serve Service would send it to at that moment, so during an upgrade new ones follow the service to its next cluster.
+Where requests move in steps there is no such Service, but one for each cluster: then it is a Pod of the cluster that
+gets most of them.
 """
 
 import argparse
@@ -14,6 +16,7 @@ from heliostat.cli.errors import CommandError
 from heliostat.cli.forwarding import HOST, FindPort, PodPort
 from heliostat.cli.objects_meant import add_file_flag, take_words
 from heliostat.cli.which_cluster import add_cluster_flags
+from heliostat.desired.rayservice.names import cluster_serve_service_name
 from heliostat.kube.jsontree import JsonObject
 from heliostat.kube.resource_types import ResourceType
 from heliostat.local.gateway_address import find_gateway, open_gateway_address
@@ -21,6 +24,7 @@ from heliostat.local.session import Session
 from heliostat.local.ways import SERVICE
 from heliostat.operator.kinds import RAY_SERVICE
 from heliostat.plan.rayservice.endpoints import SERVICE_OF_SLICE
+from heliostat.plan.rayservice.observed import ACTIVE, PENDING
 
 USUAL_PORT = 8000
 PORT_NAME = "serve"
@@ -110,12 +114,18 @@ def build_service_finder(cluster: Cluster, service: JsonObject) -> FindPort:
     """Pods that are ready for requests take turns."""
     namespace, name = service["metadata"]["namespace"], service["metadata"]["name"]
     users = ((service["spec"].get("serveService") or {}).get("metadata") or {}).get("name")
-    selector = f"{SERVICE_OF_SLICE}={users or f'{name}-serve-svc'}"
     turns = itertools.count()
 
-    async def find() -> PodPort:
+    async def find_behind(serve_service: str) -> list[tuple[str, int]]:
+        selector = f"{SERVICE_OF_SLICE}={serve_service}"
         slices = await cluster.fetch_list(ENDPOINT_SLICE, namespace, label_selector=selector)
-        found = sorted({place for each in slices for place in _places(each)})
+        return sorted({place for each in slices for place in _places(each)})
+
+    async def find() -> PodPort:
+        found = await find_behind(users or f"{name}-serve-svc")
+        if not found:
+            busiest = _find_busiest(await cluster.fetch_object(RAY_SERVICE, name, namespace))
+            found = await find_behind(cluster_serve_service_name(busiest)) if busiest else []
         if not found:
             raise CommandError(
                 f"no Pod of RayService {name} takes requests now; heliostat explain rayservice/{name} tells why", 1
@@ -124,6 +134,14 @@ def build_service_finder(cluster: Cluster, service: JsonObject) -> FindPort:
         return PodPort(namespace, pod, port)
 
     return find
+
+
+def _find_busiest(service: JsonObject) -> str:
+    """The cluster that gets most requests; empty without one that gets some."""
+    slots = ((service.get("status") or {}).get(slot) or {} for slot in (ACTIVE, PENDING))
+    shares = {str(slot.get("rayClusterName")): slot.get("trafficRoutedPercent") or 0 for slot in slots}
+    busiest = max(shares, key=lambda cluster: shares[cluster])
+    return busiest if shares[busiest] else ""
 
 
 def _places(slice_: JsonObject) -> list[tuple[str, int]]:

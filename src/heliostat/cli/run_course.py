@@ -39,6 +39,7 @@ from heliostat.local.view import View
 from heliostat.local.ways import open_way
 from heliostat.operator.kinds import RAY_CLUSTER as RAY_CLUSTER_TYPE
 from heliostat.operator.kinds import RAY_JOB as RAY_JOB_TYPE
+from heliostat.operator.kinds import RAY_SERVICE as RAY_SERVICE_TYPE
 from heliostat.ray.packages import PackageError
 from heliostat.runtime.client import Client
 from heliostat.runtime.errors import ApiError
@@ -174,8 +175,20 @@ class Course:
         followed = FollowedService(service=service, trees=trees, deadline=self._wishes.deadline, since=since)
         changed = [each.tree for each in self._made if each.is_changed and not each.is_new]
         await serve(session, self._state, followed, self._view, changed)
+        await self._tell_rest(service)
         self._stays = True
         return 0
+
+    async def _tell_rest(self, service: JsonObject) -> None:
+        """It serves: what of the file is not carried out all the same, such as a GatewayClass that is not there."""
+        self._cluster.namespace = service["metadata"]["namespace"]
+        target = Target(RAY_SERVICE_TYPE, service["metadata"]["name"])
+        try:
+            explained = await explain_one(self._cluster, target, self._settings)
+        except (ApiError, CommandError):
+            return
+        for sentence in explained.sentences:
+            self._view.note(f"! {sentence.what}: {sentence.why}\n  fix: {sentence.fix}")
 
     async def _explain_job(self, job: JsonObject) -> None:
         """Before anything of it is taken down."""

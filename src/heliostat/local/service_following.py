@@ -7,6 +7,7 @@ waiting mends ends the wait at once: a Pod that cannot start, an application tha
 import asyncio
 import time
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from msgspec import Struct
 
@@ -103,8 +104,10 @@ class ServiceFollower:
         picture: ServicePicture | None = None
         while True:
             seen = await self._watcher.look(self._followed.service)
-            if seen is None:
+            if seen is None or "deletionTimestamp" in seen.service["metadata"]:
                 raise RunError(f"{self._title} was deleted while it was followed")
+            if _asks_for(seen.service) != _asks_for(self._followed.service):
+                raise RunError(f"{self._title} was changed by somebody else while it was followed")
             if seen.picture != picture:
                 picture = seen.picture
                 self._show(picture)
@@ -186,6 +189,18 @@ class ServiceFollower:
             waiting = [view_pod(pod).name for side in sides for pod in side.pods]
             where = f"; its Pods: {', '.join(waiting)}" if waiting else ""
             raise NotReadyError(f"{self._title} was not ready in time (--timeout){where}")
+
+
+def _asks_for(service: JsonObject) -> Any:
+    """Its spec without what is empty: that comes and goes with who writes it."""
+    return _without_empty(service["spec"])
+
+
+def _without_empty(tree: Any) -> Any:
+    if isinstance(tree, dict):
+        kept = {key: _without_empty(value) for key, value in tree.items()}
+        return {key: value for key, value in kept.items() if value not in ({}, [], None)}
+    return [_without_empty(value) for value in tree] if isinstance(tree, list) else tree
 
 
 def _looks_done(seen: Seen) -> bool:

@@ -2,11 +2,12 @@
 
 Two worker groups of one name share their Pods (KubeRay refuses that only in its optional webhook, raycronjob.md §6),
 and an upgrade strategy inside a RayJob or RayService makes a RayCluster that is refused later (V-U2), so that its owner
-waits for ever.
+waits for ever. Ray's autoscaler ends with an error where there are no worker groups.
 """
 
 from collections.abc import Iterator
 
+from heliostat.api.cluster_features import is_autoscaling
 from heliostat.api.raycluster import RayCluster, RayClusterSpec
 from heliostat.api.raycronjob import RayCronJob
 from heliostat.api.rayjob import RayJob
@@ -28,6 +29,7 @@ def advice(subject: RayCluster | RayJob | RayService | RayCronJob) -> Iterator[P
     if spec is None:
         return
     yield from _repeated_group_warnings(spec, at)
+    yield from _no_group_warnings(spec, at)
     if not isinstance(subject, RayCluster):
         yield from _upgrade_warnings(spec, at, "RayService" if isinstance(subject, RayService) else "RayJob")
 
@@ -52,6 +54,17 @@ def _serve_config_warnings(text: str) -> Iterator[Problem]:
             problem=f"the text{error}; nothing of it is given to Serve",
             fix="write a YAML map with a list of applications, each with a name and a route_prefix of its own",
             rule="rayservice-config-checked",
+            severity="warning",
+        )
+
+
+def _no_group_warnings(spec: RayClusterSpec, at: Path) -> Iterator[Problem]:
+    if is_autoscaling(spec) and spec.worker_group_specs is None:
+        yield Problem(
+            path=(*at, "enableInTreeAutoscaling"),
+            problem="Ray's autoscaler fails without workerGroupSpecs (KeyError), and the head with it",
+            fix="add a worker group, which may have replicas: 0 and minReplicas: 0",
+            rule="autoscaler-without-groups",
             severity="warning",
         )
 
