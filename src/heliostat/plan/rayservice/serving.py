@@ -2,8 +2,7 @@
 
 The configuration is sent only while Serve's own report differs from it; what was sent is remembered for one purpose
 alone: where Serve took the configuration and describes it in its own words, or refused it, it is not sent again at
-once. Applications
-count as ready only when the report is of the configuration that the spec asks for now.
+once. Applications count as ready only when the report is of the configuration that the spec asks for now.
 Differs from KubeRay: rayservice-config-by-report.
 """
 
