@@ -39,6 +39,7 @@ def test_it_looks_like_kuberays() -> None:
         {"worker": {"template": {"spec": {"schedulingGates": [{"name": "kueue.x-k8s.io/x"}]}}}},
         {"metadata": {"labels": {"a": "b"}, "annotations": {"a": "b"}}},
         {"head": {"rayStartParams": None}},
+        {"spec": {"rayVersion": ""}},
         {"head_container": {"env": []}},
     ],
     ids=str,

@@ -66,6 +66,7 @@ def project_spec(spec: RayClusterSpec, *, mute_suspend: bool = False) -> Project
     tree: JsonObject = msgspec.to_builtins(spec)
     for key in (*_MUTED_IN_SPEC, *(("suspend",) if mute_suspend else ())):
         tree.pop(key, None)
+    tree["rayVersion"] = tree.get("rayVersion") or None  # empty is absent; the value of a label may well be empty
     groups: list[JsonObject] = tree.pop("workerGroupSpecs", None) or []
     for group in groups:
         for key in _MUTED_IN_GROUP:
