@@ -19,6 +19,8 @@ from cli.typed_commands import Commands, example, write
 from embedded.node_connections.running import PODS, NodeServer, node_server
 from embedded.processes.running import HELIOSTAT, PATIENCE, wait_until
 
+pytestmark = pytest.mark.slow
+
 RAY_HEAD = {
     "apiVersion": "v1",
     "kind": "Pod",

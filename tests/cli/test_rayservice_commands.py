@@ -19,6 +19,8 @@ from embedded.node_connections.running import PODS, NodeServer, node_server
 from embedded.processes.running import HELIOSTAT, PATIENCE
 from heliostat.api.crds import all_crds
 
+pytestmark = pytest.mark.slow
+
 SERVICES = "/apis/ray.io/v1/namespaces/default/rayservices"
 SLICES = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices"
 Tree = dict[str, Any]

@@ -47,6 +47,7 @@ THINGS = ("example.com", "v1", "default", "things")
 
 # The clients leave connections to the garbage collector, which is theirs to decide.
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]

@@ -19,6 +19,8 @@ from heliostat.local.ports import HOST
 from heliostat.local.starting import Started, give_up, start_in_background
 from heliostat.local.state import State, open_state
 
+pytestmark = pytest.mark.slow
+
 SECONDS = 40.0  # of a busy machine; what is looked for takes one or two
 
 

@@ -13,6 +13,8 @@ from heliostat.runtime.cache import Cache, CachedKind, CacheWriter
 from heliostat.runtime.cache_weight import estimate_bytes
 from heliostat.runtime.watch_lines import LineDecoder, ObjectLine
 
+pytestmark = pytest.mark.slow
+
 
 class Thing(Object, frozen=True, gc=False):
     note: str = ""

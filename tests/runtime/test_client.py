@@ -37,6 +37,8 @@ from heliostat.runtime.transport import Call, Chunks
 from heliostat.testing import ApiServer, Cut, Delay, Drop, Fault, Refuse
 from runtime.kubeconfig_files import config, write
 
+pytestmark = pytest.mark.slow
+
 MAPS = ResourceType("v1", "ConfigMap", "configmaps")
 PODS = ResourceType("v1", "Pod", "pods")
 NODES = ResourceType("v1", "Node", "nodes", is_namespaced=False)

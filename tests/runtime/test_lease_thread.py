@@ -16,6 +16,8 @@ from heliostat.runtime.lease_decisions import LeaseSettings
 from heliostat.runtime.side_thread import SideThread
 from runtime.small_api import SmallApi, small_api
 
+pytestmark = pytest.mark.slow
+
 SETTINGS = LeaseSettings(
     namespace="default",
     name="operator",

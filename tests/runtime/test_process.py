@@ -26,6 +26,8 @@ from heliostat.runtime.process import FAILED, STOPPED, ProcessSettings, Work, Wo
 from heliostat.runtime.transport import Call
 from heliostat.testing import ApiServer, api_server_in_thread
 
+pytestmark = pytest.mark.slow
+
 REQUEST_SECONDS = 0.5  # how long one that works alone waits first
 PATIENT_SECONDS = 4.0  # of requests that have to succeed, on a busy machine too
 LEASE_SETTINGS = LeaseSettings(

@@ -19,6 +19,8 @@ from heliostat.testing.simulation.script import Script
 from heliostat.testing.simulation.world import run_world
 from simulation.errand_worlds import ERRAND_CASE, OFFICE
 
+pytestmark = pytest.mark.slow
+
 FAULTS: tuple[Fault, ...] = (
     LoseRequest(), LoseReply(), LandLate(0.9), Reset(carried_out=True), Reset(carried_out=False),
     Refuse(500, carried_out=True), Refuse(502), Refuse(503),

@@ -32,6 +32,8 @@ from heliostat.testing.simulation.state import State
 from heliostat.testing.simulation.world import Result, World, run_world
 from simulation.cases import CASES
 
+pytestmark = pytest.mark.slow
+
 MAPS = "/api/v1/namespaces/default/configmaps"
 ROOT = Path(__file__).parents[2]
 

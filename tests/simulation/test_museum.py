@@ -19,6 +19,8 @@ from simulation.rayservices.worlds import SAFETY as LAWS_OF_SERVICES
 from simulation.rayservices.worlds import found_service_town
 from simulation.service_museum import SERVICE_MUSEUM, ServiceExhibit
 
+pytestmark = pytest.mark.slow
+
 
 def visit(exhibit: Exhibit) -> Result:
     async def scenario(world: World) -> None:

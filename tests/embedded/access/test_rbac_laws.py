@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,6 +13,8 @@ from heliostat.embedded.access.rbac import Policy
 from heliostat.embedded.access.rule_coverage import compact, find_missing
 from heliostat.embedded.access.users import User
 from heliostat.kube.jsontree import JsonObject
+
+pytestmark = pytest.mark.slow
 
 VERBS = ["get", "list", "*"]
 GROUPS = ["", "apps", "*"]

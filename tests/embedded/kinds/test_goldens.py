@@ -20,7 +20,7 @@ from heliostat.kube.documents import read_documents
 from heliostat.kube.jsontree import copy_tree
 from heliostat.plan.render import render_documents
 
-pytestmark = pytest.mark.skipif(absence() is not None, reason=absence() or "")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(absence() is not None, reason=absence() or "")]
 
 MASKED = re.compile(
     r"NAMESPACE|RAND5|JOBID|TIME|UID|\bIP\b|kuberay_version=|^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$"

@@ -16,7 +16,7 @@ from heliostat.embedded.node.isolating.sandbox import Sandbox, SandboxSpec, star
 from heliostat.embedded.node.shim.protocol import Order
 from heliostat.embedded.server.nodes.node_backend import Execution, Exited, Failed, TerminalSize
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="sandboxes with all namespaces need root")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(os.geteuid() != 0, reason="sandboxes with all namespaces need root")]
 
 Run: TypeAlias = Callable[[Coroutine[Any, Any, None]], None]
 ATTACH = Execution(container="c", stdin=True, stdout=True, stderr=True)

@@ -16,7 +16,7 @@ from heliostat.embedded.node.probing.probes import ProbeResult
 from heliostat.embedded.node.shim.protocol import Order
 from heliostat.embedded.node.short_commands import MOST_OUTPUT, CommandResult, run_short_command
 
-pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="sandboxes with all namespaces need root")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(os.geteuid() != 0, reason="sandboxes with all namespaces need root")]
 
 
 Play: TypeAlias = Callable[[Callable[[Sandbox], Coroutine[Any, Any, None]]], None]

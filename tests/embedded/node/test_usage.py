@@ -13,6 +13,8 @@ from heliostat.embedded.node.shim.journal import Run
 from heliostat.embedded.node.shim.protocol import Order
 from heliostat.embedded.node.usage import ContainerUsage, UsageMeter, build_summary
 
+pytestmark = pytest.mark.slow
+
 BURN = "while :; do :; done"
 HOLD = "import sys, time; held = b'x' * (64 << 20); print('up', flush=True); time.sleep(1000)"
 SCRIPTS = {

@@ -17,7 +17,7 @@ import pytest
 from embedded.node_connections.running import NodeServer
 from embedded.processes.running import wait_until
 
-pytestmark = pytest.mark.skipif(which("kubectl") is None, reason="kubectl is not installed")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(which("kubectl") is None, reason="kubectl is not installed")]
 
 WAYS = {
     "websocket": {"KUBECTL_REMOTE_COMMAND_WEBSOCKETS": "true"},

@@ -22,6 +22,8 @@ from heliostat.kube.hidden import Hidden
 from heliostat.kube.jsontree import encode_json
 from heliostat.runtime.metrics import Registry
 
+pytestmark = pytest.mark.slow
+
 ADMIN = User("admin", groups=(MASTERS,))
 TOKEN = "a-token-of-the-test"
 PIECE = bytes(64 * 1024)

@@ -13,6 +13,7 @@ from embedded.node_connections.running import NodeServer
 
 # The clients leave connections to the garbage collector, which is theirs to decide.
 pytestmark = [
+    pytest.mark.slow,
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 ]

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -24,6 +25,8 @@ from heliostat.embedded.server.patches.apply.typed_remove import remove_fields
 from heliostat.embedded.server.patches.apply.values import is_equal
 from heliostat.embedded.server.patches.errors import ApplyConflictError
 from heliostat.kube.jsontree import JsonObject
+
+pytestmark = pytest.mark.slow
 
 _few = st.sampled_from("abc")
 _values = st.sampled_from("12")

@@ -22,6 +22,8 @@ from embedded.security.routes import definition
 from embedded.security.wire import Asked, Told, Wire
 from heliostat.embedded.server.limits import LARGEST_BODY, Limits
 
+pytestmark = pytest.mark.slow
+
 MAPS = "/api/v1/namespaces/default/configmaps"
 GADGETS = "/apis/fold.example/v1/namespaces/default/gadgets"
 QUICK = Limits(headers_seconds=0.5, body_seconds=0.5)

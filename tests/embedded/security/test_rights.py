@@ -14,6 +14,8 @@ from embedded.security.guarded import JSON, Guarded, guarding
 from embedded.security.routes import definition
 from embedded.security.wire import Asked
 
+pytestmark = pytest.mark.slow
+
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 CORE = "/api/v1/namespaces"
 APPS = "/apis/apps/v1/namespaces"

@@ -13,6 +13,8 @@ from embedded.storage.validators import complaints
 from embedded.storage.virtual_time import run_in_virtual_time
 from heliostat.embedded.storage.records import Event
 
+pytestmark = pytest.mark.slow
+
 SEEDS = range(5)
 
 

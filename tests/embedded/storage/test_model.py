@@ -25,6 +25,8 @@ from heliostat.embedded.storage.records import Event, Record
 from heliostat.embedded.storage.store import Store
 from heliostat.embedded.storage.subscription import Subscription
 
+pytestmark = pytest.mark.slow
+
 NAMESPACES = ["a", "a-b", "b"]
 KEYS = st.builds(Key, st.just("pods"), st.sampled_from(NAMESPACES), st.sampled_from("xyz")) | st.builds(
     Key, st.just("nodes"), st.just(""), st.sampled_from("xy")

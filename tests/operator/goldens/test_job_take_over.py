@@ -7,7 +7,7 @@ from conformance.operator.job_take_over import Turn, judge_taken_over, leave, li
 from conformance.operator.taking_over import take_over
 from golden_cases import absence
 
-pytestmark = pytest.mark.skipif(absence() is not None, reason=str(absence()))
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(absence() is not None, reason=str(absence()))]
 
 TURNS = list_turns(list_job_flows())
 

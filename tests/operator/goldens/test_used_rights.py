@@ -21,7 +21,7 @@ from heliostat.operator.rights import Need, rights_for
 from heliostat.operator.used_rights import Use, list_ungranted, list_unused
 from heliostat.testing.scripted_ray.faults import Answer
 
-pytestmark = pytest.mark.skipif(absence() is not None, reason=str(absence()))
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(absence() is not None, reason=str(absence()))]
 
 NOT_RECORDED = {Need.ELECTION, Need.OPENSHIFT, Need.WORKLOADS, Need.PROXY}
 

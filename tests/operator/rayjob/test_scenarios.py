@@ -14,6 +14,8 @@ from heliostat.runtime.errors import InvalidError
 from heliostat.testing.scripted_ray import RECORDED, STRICT, RayScript
 from plan.rayjob.job_worlds import cluster_spec
 
+pytestmark = pytest.mark.slow
+
 Tell = Callable[[RayScript, Callable[[Scene], Awaitable[None]]], None]
 
 K8S = "K8sJobMode"

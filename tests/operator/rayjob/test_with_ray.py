@@ -14,6 +14,8 @@ from heliostat.testing import run_virtual
 from heliostat.testing.scripted_ray import STRICT, Answer, Hang, RayFault, ScriptedCluster, ScriptedRay
 from plan.rayjob.job_worlds import cluster_spec
 
+pytestmark = pytest.mark.slow
+
 NAMESPACE = "jobs"
 Story = Callable[[Operated, ScriptedRay], Awaitable[None]]
 

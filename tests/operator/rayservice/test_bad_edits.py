@@ -3,6 +3,8 @@
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+import pytest
+
 from conformance.operator.foreign_kinds import GATEWAY
 from conformance.operator.service_stories import GATEWAY_CLASS, NAME, ServiceScene
 from heliostat.embedded.doors.gateway import CLASS_NAME, build_gateway_class
@@ -12,6 +14,8 @@ from heliostat.testing.scripted_ray.faults import Answer
 from plan.rayjob.job_worlds import cluster_spec
 from plan.rayservice.service_worlds import CONFIG, OTHER_CONFIG, SPLIT
 from plan.worlds import pod_template
+
+pytestmark = pytest.mark.slow
 
 Tell = Callable[[Callable[[ServiceScene], Awaitable[None]]], None]
 

@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import pytest
 from msgspec import structs
 
 from conformance.operator.own_world import CAPACITY, own_world
@@ -24,6 +25,8 @@ from heliostat.testing import run_virtual
 from heliostat.testing.scripted_ray import RECORDED
 from plan.rayjob.job_worlds import cluster_spec
 from plan.worlds import group, pod_template
+
+pytestmark = pytest.mark.slow
 
 GPU = "nvidia.com/gpu"
 ALL_WORKERS = 2

@@ -5,12 +5,15 @@ changes only to the one that requests go to; no cluster goes that requests go to
 restart sends nothing that runs. In the end the planner rests.
 """
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
 from plan.rayservice.service_worlds import CONFIG, OTHER_CONFIG, ServiceWorld, act, begin, deploy, run, settle
 from plan.worlds import pod_template
+
+pytestmark = pytest.mark.slow
 
 MOVES = ("act", "settle", "deploy", "unhealthy", "wait", "wait long", "image a", "image b", "config a", "config b",
          "suspend", "resume", "spoil", "mend", "silence", "voice", "forget", "restart", "lose active", "lose pending",
