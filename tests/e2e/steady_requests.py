@@ -46,8 +46,14 @@ class Asker:
         return [Answer(**json.loads(line)) for line in whole]
 
     def wait_for_answers(self, count: int) -> None:
-        """So many of them were good."""
-        wait_for(lambda: sum(each.outcome == "ok" for each in self.read()) >= count, 120, every=1.0)
+        """So many of them were good. An API server that is away for a moment is asked again."""
+        wait_for(lambda: self._count_good() >= count, 120, every=1.0)
+
+    def _count_good(self) -> int:
+        try:
+            return sum(each.outcome == "ok" for each in self.read())
+        except AssertionError:
+            return 0
 
     def finish(self) -> list[Answer]:
         """All of them, once those on their way are back."""

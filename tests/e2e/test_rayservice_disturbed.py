@@ -75,7 +75,7 @@ def test_an_api_server_that_dies_takes_no_endpoint_away(tmp_path: Path) -> None:
             for count in range(1, 5):
                 asker.wait_for_answers(count * ANSWERS)
                 machine.kill("control-plane")
-                assert machine.heliostat("up").returncode == 0
+            asker.wait_for_answers(5 * ANSWERS)  # it is there again, and so are the ways to Pods
             answers = asker.finish()
         assert list_failures(answers) == []
         assert 'serve label to "false"' not in machine.kubectl("get", "events")
