@@ -18,6 +18,8 @@ from embedded.node_connections.running import PODS, NodeServer, node_server
 from embedded.processes.running import HELIOSTAT, PATIENCE
 from heliostat.api.crds import all_crds
 
+pytestmark = pytest.mark.slow
+
 CLUSTERS = "/apis/ray.io/v1/namespaces/default/rayclusters"
 PAGE = b"the dashboard " * 50_000
 

@@ -13,6 +13,8 @@ from heliostat.runtime.kubeconfig import find_connection
 from heliostat.testing.scripted_ray import RayScript
 from local.rayjob_worlds import ID, World, play
 
+pytestmark = pytest.mark.slow
+
 if TYPE_CHECKING:
     from heliostat.runtime.https_transport import HttpsTransport
 

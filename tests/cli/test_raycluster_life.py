@@ -11,6 +11,8 @@ from cli.typed_commands import Commands, example, write
 from embedded.processes.running import wait_until
 from heliostat.testing import ApiServer, api_server_in_thread
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[ApiServer]:

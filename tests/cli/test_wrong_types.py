@@ -16,6 +16,8 @@ from heliostat.cli.errors import CommandError
 from heliostat.cli.main import main
 from heliostat.testing import ApiServer, api_server_in_thread
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 FILES = [file.read_text() for file in sorted(EXAMPLES.glob("*.yaml"))]
 DOCUMENTS = [tree for text in FILES for tree in yaml.safe_load_all(text) if tree is not None]

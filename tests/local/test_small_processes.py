@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 SOURCES = str(Path(__file__).parents[2] / "src")
 # Each of these is half a megabyte or more.
 FRAMEWORKS = ("aiohttp", "asyncio", "logging", "msgspec", "ssl", "subprocess", "threading")

@@ -13,6 +13,8 @@ import pytest
 from heliostat.local.assembly import Orders, build_supervisor_command
 from heliostat.local.state import ChildStatus, State, SupervisorStatus, open_state
 
+pytestmark = pytest.mark.slow
+
 SECONDS = 20.0
 PREPARES = "until grep -qs 'server up' words; do sleep 0.02; done; echo prepared >> words"
 STAYS = "trap 'echo {0} down >> words; exit 0' TERM; echo {0} up >> words; while :; do sleep 0.02; done"

@@ -22,6 +22,8 @@ from heliostat.runtime.transport import Call, Chunks, Reply
 from heliostat.testing import ApiServer
 from heliostat.testing.virtual_time import run_virtual
 
+pytestmark = pytest.mark.slow
+
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 EVERYWHERE = Scope((), "ray-system")

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec import structs
@@ -47,6 +48,8 @@ from plan.worlds import (
     stable,
     unread,
 )
+
+pytestmark = pytest.mark.slow
 
 ALL_GATES = ("RayClusterNetworkPolicy", "RayClusterMTLS", "GCSFaultToleranceEmbeddedStorage")
 LAW = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])

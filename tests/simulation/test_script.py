@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import get_args
 
+import pytest
+
 from heliostat.testing.simulation.faults import Fault, Lag, Refuse
 from heliostat.testing.simulation.script import (
     FORBIDDEN,
@@ -16,6 +18,8 @@ from heliostat.testing.simulation.script import (
     Script,
     Trouble,
 )
+
+pytestmark = pytest.mark.slow
 
 UNTIL = 90.0
 RESOURCES = ("pods", "services", "rayclusters")

@@ -11,6 +11,8 @@ from heliostat.embedded.cel.budgets import OBJECT_BUDGET, RULE_LIMIT
 from heliostat.embedded.cel.errors import CostExceededError
 from heliostat.kube.schema import JsonSchema
 
+pytestmark = pytest.mark.slow
+
 NUMBERS: JsonSchema = {"type": "array", "items": {"type": "integer"}}
 OUT_OF_BUDGET = "validation failed due to running out of cost budget, no further validation rules will be run"
 

@@ -1,11 +1,14 @@
 """Laws of the Job controller: whatever ends, dies, repeats or lags, every Pod is counted once and the end is exact."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from embedded.controllers.job_world import CrashError, Process, RefusedError, World, is_over, job_tree, settle
 from heliostat.kube.jsontree import JsonObject, copy_tree
 from heliostat.kube.plan import Plan
+
+pytestmark = pytest.mark.slow
 
 ENDS = frozenset({"Complete", "Failed"})
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,6 +17,8 @@ from heliostat.embedded.controllers.scheduler.scores import rank, score_all
 from heliostat.embedded.controllers.scheduler.verdicts import Placement, Unschedulable
 from heliostat.embedded.controllers.views.nodes import Node
 from heliostat.embedded.controllers.views.pods import Pod
+
+pytestmark = pytest.mark.slow
 
 ZONES = st.sampled_from(["x", "y"])
 TAINTS = st.sampled_from(["NoSchedule", "NoExecute", "PreferNoSchedule"])

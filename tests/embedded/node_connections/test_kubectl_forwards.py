@@ -16,7 +16,7 @@ from embedded.node_connections.echoing import closed_port, echo_server, say
 from embedded.node_connections.running import NodeServer
 from embedded.processes.running import wait_until
 
-pytestmark = pytest.mark.skipif(which("kubectl") is None, reason="kubectl is not installed")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(which("kubectl") is None, reason="kubectl is not installed")]
 
 WAYS = {
     "websocket": {"KUBECTL_PORT_FORWARD_WEBSOCKETS": "true"},

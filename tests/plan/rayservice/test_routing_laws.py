@@ -7,6 +7,7 @@ could answer; they do move there; and they never move away from one that serves 
 
 from functools import cache
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import Struct, structs
@@ -17,6 +18,8 @@ from plan.rayservice.service_worlds import NAME, ServiceWorld, act, deploy, sett
 from plan.rayservice.test_incremental import upgraded_to
 from plan.rayservice.test_lives import start_upgrade
 from plan.worlds import pod_template
+
+pytestmark = pytest.mark.slow
 
 THIRD = {"headGroupSpec": {"template": pod_template("ray-head", image="ray:third")}}
 RUNNING, SILENT, FORGOTTEN = "RUNNING", "silent", "forgotten"

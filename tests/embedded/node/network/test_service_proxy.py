@@ -15,6 +15,8 @@ from heliostat.embedded.node.network.namespaces import _new_listener, connect_fr
 from heliostat.embedded.node.network.relay import relay
 from heliostat.embedded.node.network.service_proxy import ServiceProxy
 
+pytestmark = pytest.mark.slow
+
 HTTP = ServicePort(80, "http")
 A, B = IPv4Address("10.244.0.2"), IPv4Address("10.244.0.3")
 
