@@ -23,7 +23,7 @@ from heliostat.plan.raycluster.deletion import (
     format_seconds,
     is_job_finished,
 )
-from heliostat.plan.raycluster.misfit import plan_misfit
+from heliostat.plan.raycluster.kind import RAY_CLUSTER
 from heliostat.plan.raycluster.observed import ObservedCluster
 from heliostat.plan.raycluster.situation import Remembered
 from plan.worlds import (
@@ -300,18 +300,18 @@ def misfit_metadata(**fields: Any) -> ObjectMeta:
 def test_r1_4_a_spec_that_cannot_be_read_is_released_at_the_deadline() -> None:
     metadata = misfit_metadata(**DELETED, annotations={"ray.io/gcs-ft-deletion-timeout": "20"})
     misfit = Problem(path=("spec", "workerGroupSpecs"), problem="Expected `array`", fix="make it a list")
-    waiting = plan_misfit(metadata, {"workerGroupSpecs": 1}, misfit, NOW + 5)
+    waiting = RAY_CLUSTER.plan_misfit(metadata, {"workerGroupSpecs": 1}, misfit, NOW + 5)
     assert waiting.is_empty
     assert waiting.wake_after == pytest.approx(15)
     assert event_reasons(waiting) == ["InvalidRayClusterSpec"]
-    (patch,) = patches(plan_misfit(metadata, {"managedBy": 5}, misfit, NOW + 20))
+    (patch,) = patches(RAY_CLUSTER.plan_misfit(metadata, {"managedBy": 5}, misfit, NOW + 20))
     assert (patch.because, patch.changes) == (
         Because.CLEANUP_TIMED_OUT,
         {"metadata": {"finalizers": ["example.com/mine"]}},
     )
-    elsewhere = plan_misfit(metadata, {"managedBy": "kueue.x-k8s.io/multikueue"}, misfit, NOW + 20)
+    elsewhere = RAY_CLUSTER.plan_misfit(metadata, {"managedBy": "kueue.x-k8s.io/multikueue"}, misfit, NOW + 20)
     assert elsewhere.is_empty, "C11: what is managed elsewhere is never touched"
-    assert plan_misfit(misfit_metadata(), {}, misfit, NOW + 1000).is_empty, "it lives"
+    assert RAY_CLUSTER.plan_misfit(misfit_metadata(), {}, misfit, NOW + 1000).is_empty, "it lives"
 
 
 def test_r3_11_the_job_is_found_by_name_although_a_template_overrides_its_labels() -> None:

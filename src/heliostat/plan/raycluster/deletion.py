@@ -159,8 +159,8 @@ def seconds_to_deadline(metadata: ObjectMeta, now: float) -> float:
 
 
 def plan_misfit_deletion(metadata: ObjectMeta, now: float) -> Part:
-    """Of a RayCluster whose spec cannot be read: its metadata is all there is to go by."""
-    if not metadata.deletion_timestamp or not has_finalizer(metadata):
+    """Of a RayCluster that is deleted and whose spec cannot be read: its metadata is all there is to go by."""
+    if not has_finalizer(metadata):
         return NOTHING
     return _wait_for_deadline(metadata, now, "a spec that cannot be read gives no clean-up Job")
 

@@ -8,6 +8,7 @@ from heliostat.api.markers import JsonObject
 from heliostat.api.raycluster import RayCluster, RayClusterSpec
 from heliostat.api.review import review
 from heliostat.api.validation import cluster_problems, refusal, status_problems
+from heliostat.api.validation.scope import SPEC_REASON
 from heliostat.desired.raycluster.cluster import build_desired
 from heliostat.desired.raycluster.model import DesiredCluster
 from heliostat.desired.raycluster.spec_hash import hash_spec
@@ -16,8 +17,9 @@ from heliostat.kube.plan import Plan
 from heliostat.kube.problems import Problem
 from heliostat.kube.resource_types import ResourceType
 from heliostat.plan.kind import Kind, Surroundings
+from heliostat.plan.misfits import MisfitRule
 from heliostat.plan.raycluster.cluster import plan_cluster
-from heliostat.plan.raycluster.misfit import plan_misfit
+from heliostat.plan.raycluster.deletion import plan_misfit_deletion
 from heliostat.plan.raycluster.observed import ObservedCluster, observe_objects
 from heliostat.plan.raycluster.situation import Remembered, Situation
 from heliostat.plan.raycluster.unapplied import find_unapplied, has_own_stamp, tell_unfollowed
@@ -85,7 +87,7 @@ RAY_CLUSTER = Kind[ObservedCluster, DesiredCluster, Remembered](
     plan=_plan,
     remember=_remember,
     refuse=_refuse,
-    plan_misfit=plan_misfit,
+    plan_misfit=MisfitRule(reason=SPEC_REASON, release=plan_misfit_deletion).plan,  # Differs from KubeRay: R1-4
     tell=_tell,
     assume=_assume,
 )

@@ -10,9 +10,11 @@ from heliostat.api.cron_ticks import list_ticks
 from heliostat.api.markers import JsonObject
 from heliostat.api.raycronjob import RayCronJob, RayCronJobSpec
 from heliostat.api.validation import cronjob_problems
+from heliostat.api.validation.cronjob import REASON
 from heliostat.kube.plan import Plan
 from heliostat.kube.resource_types import ResourceType
 from heliostat.plan.kind import Kind, Surroundings
+from heliostat.plan.misfits import MisfitRule
 from heliostat.plan.raycronjob.cron import plan_cron
 from heliostat.plan.raycronjob.observed import ObservedCron, Timetable, observe_cron, read_timetable
 from heliostat.plan.situation import Situation
@@ -61,6 +63,7 @@ RAY_CRON_JOB = Kind[ObservedCron, Timetable | None, None](
     observe=_observe,
     build=lambda cron, _settings: read_timetable(cron),
     plan=_plan,
+    plan_misfit=MisfitRule(reason=REASON).plan,
     remember=lambda _live: None,
     tell=_tell,
 )

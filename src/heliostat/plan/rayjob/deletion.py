@@ -25,7 +25,7 @@ def has_finalizer(metadata: ObjectMeta) -> bool:
 def plan_finalizer(job: RayJob) -> Part:
     if has_finalizer(job.metadata):
         return NOTHING
-    return _set_finalizers(job, [*(job.metadata.finalizers or ()), FINALIZER], Because.PLEDGED)
+    return _set_finalizers(job.metadata, [*(job.metadata.finalizers or ()), FINALIZER], Because.PLEDGED)
 
 
 def withdraw_submitter(observed: ObservedJob, settings: Settings) -> Part:
@@ -63,15 +63,15 @@ def _find_address(observed: ObservedJob, settings: Settings) -> str:
     return look_at_cluster(observed, settings, has_submitted=mode == SIDECAR_MODE).dashboard_url or ""
 
 
-def release(job: RayJob) -> Part:
-    if not has_finalizer(job.metadata):
+def release(metadata: ObjectMeta) -> Part:
+    """It may go, as far as we are concerned."""
+    if not has_finalizer(metadata):
         return NOTHING
-    others = [name for name in job.metadata.finalizers or () if name != FINALIZER]
-    return _set_finalizers(job, others, Because.DELETED)
+    others = [name for name in metadata.finalizers or () if name != FINALIZER]
+    return _set_finalizers(metadata, others, Because.DELETED)
 
 
-def _set_finalizers(job: RayJob, finalizers: list[str], because: Because) -> Part:
-    metadata = job.metadata
+def _set_finalizers(metadata: ObjectMeta, finalizers: list[str], because: Because) -> Part:
     ref = Ref("ray.io/v1", "RayJob", metadata.namespace, metadata.name)
     changes = {"metadata": {"finalizers": finalizers or None}}
     return Part(actions=(Patch(ref, metadata.uid, metadata.resource_version, changes, because),))

@@ -60,7 +60,7 @@ def _plan_deletion(draft: Draft, observed: ObservedJob, settings: Settings) -> P
     if submitter.actions or submitter.waits:
         return draft.finish()
     draft.add("stop", deletion.ask_to_stop(observed, settings))
-    draft.add("finalizer", deletion.release(observed.job))
+    draft.add("finalizer", deletion.release(observed.job.metadata))
     return draft.finish()
 
 

@@ -9,14 +9,17 @@ from heliostat.api.rayjob import RayJob, RayJobSpec, RayJobStatus
 from heliostat.api.settings import Settings
 from heliostat.api.validation import job_problems, refusal
 from heliostat.api.validation.job import job_status_problems
+from heliostat.api.validation.job_scope import JOB_SPEC_REASON, SPEC_PREFIX
 from heliostat.desired.rayjob.names import selected_cluster
 from heliostat.kube.facts import Fact, Unknown
 from heliostat.kube.plan import Plan
 from heliostat.kube.problems import Problem
 from heliostat.kube.resource_types import ResourceType
 from heliostat.plan.kind import Kind, Surroundings
+from heliostat.plan.misfits import MisfitRule
 from heliostat.plan.rayjob.answers import RUNNING, JobInfo
 from heliostat.plan.rayjob.cleanup import describe_schedule
+from heliostat.plan.rayjob.deletion import release
 from heliostat.plan.rayjob.job import plan_job
 from heliostat.plan.rayjob.observed import ObservedJob, Remembered, observe_job
 from heliostat.plan.situation import Situation
@@ -61,6 +64,9 @@ def _imagine(observed: ObservedJob) -> ObservedJob:
     return replace(observed, answer=Fact(JobInfo(RUNNING)))
 
 
+# Ray cannot be asked to stop the job. On a cluster of its own that ends with the cluster, on a chosen one it goes on.
+_MISFIT = MisfitRule(reason=JOB_SPEC_REASON, prefix=SPEC_PREFIX, release=lambda metadata, _now: release(metadata))
+
 RAY_JOB = Kind[ObservedJob, None, Remembered](
     resource=ResourceType("ray.io/v1", "RayJob", "rayjobs"),
     struct=RayJob,
@@ -69,6 +75,7 @@ RAY_JOB = Kind[ObservedJob, None, Remembered](
     observe=_observe,
     build=lambda _job, _settings: None,  # its parts depend on names that the status holds
     plan=_plan,
+    plan_misfit=_MISFIT.plan,
     remember=lambda _live: Remembered(),
     refuse=_refuse,
     tell=_tell,

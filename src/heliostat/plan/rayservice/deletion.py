@@ -43,6 +43,8 @@ def plan_deletion(draft: Draft, observed: ObservedService) -> None:
 
 def release(metadata: ObjectMeta) -> Part:
     """It may go, as far as we are concerned."""
+    if not has_finalizer(metadata):
+        return NOTHING
     others = [name for name in metadata.finalizers or () if name != FINALIZER]
     return _set_finalizers(metadata, others, Because.DELETED)
 

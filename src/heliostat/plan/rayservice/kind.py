@@ -7,15 +7,17 @@ from msgspec.structs import replace
 from heliostat.api.markers import JsonObject
 from heliostat.api.rayservice import RayService, RayServiceSpec
 from heliostat.api.validation import service_problems
+from heliostat.api.validation.service import SPEC_PREFIX, SPEC_REASON
 from heliostat.desired.rayservice.serve_config import list_applications, read_serve_config
 from heliostat.desired.slots import Impossible
 from heliostat.kube.facts import Fact, Unknown
 from heliostat.kube.plan import Plan
 from heliostat.kube.resource_types import ResourceType
 from heliostat.plan.kind import Kind, Surroundings
+from heliostat.plan.misfits import MisfitRule
 from heliostat.plan.rayservice.answers import RUNNING, ApplicationInfo, ServeInfo
+from heliostat.plan.rayservice.deletion import release
 from heliostat.plan.rayservice.edits import tell_edit
-from heliostat.plan.rayservice.misfit import plan_misfit
 from heliostat.plan.rayservice.observed import ObservedService, Remembered, observe_service
 from heliostat.plan.rayservice.reasons import Hold
 from heliostat.plan.rayservice.room import measure_room
@@ -60,6 +62,9 @@ def _imagine(observed: ObservedService) -> ObservedService:
     )
 
 
+# The clusters of one that is deleted go after it: the garbage collector sees to them, whatever the spec says.
+_MISFIT = MisfitRule(reason=SPEC_REASON, prefix=SPEC_PREFIX, release=lambda metadata, _now: release(metadata))
+
 RAY_SERVICE = Kind[ObservedService, None, Remembered](
     resource=ResourceType("ray.io/v1", "RayService", "rayservices"),
     struct=RayService,
@@ -68,7 +73,7 @@ RAY_SERVICE = Kind[ObservedService, None, Remembered](
     observe=_observe,
     build=lambda _service, _settings: None,  # its parts depend on names that the status holds
     plan=_plan,
-    plan_misfit=plan_misfit,
+    plan_misfit=_MISFIT.plan,
     remember=lambda _live: Remembered(),
     tell=_tell,
     imagine=_imagine,
