@@ -75,3 +75,28 @@ def test_an_upgrade_in_steps_is_told_with_its_pace_and_its_way_back() -> None:
     assert note == f"the upgrade is undone: requests go back to {half.active} step by step"
     (note,) = plan_edit(half, {"rayClusterConfig": THIRD_IMAGE}).notes
     assert "and then to a new RayCluster, because of spec.rayClusterConfig.headGroupSpec" in note
+
+
+@pytest.mark.parametrize(
+    ("classes", "said"),
+    [
+        ((), ""),
+        (("any",), ""),
+        (("heliostat",), "gatewayClassName: there is no GatewayClass any, so nobody would serve the Gateway"),
+    ],
+    ids=["not read", "there", "another one"],
+)
+def test_a_gateway_class_that_is_not_there_is_told_before_anybody_waits_for_it(
+    classes: tuple[str, ...], said: str
+) -> None:
+    world = begin_incremental()
+    assert world.service is not None
+    there = tuple(
+        {"apiVersion": "gateway.networking.k8s.io/v1", "kind": "GatewayClass", "metadata": {"name": name}}
+        for name in classes
+    )
+    (document,) = read_documents(encode_json(world.service), "new.yaml")
+    planned = plan_document(document, Surroundings(objects=there), NAMESPACE, Settings(), world.world.now)
+    assert planned is not None
+    told = [note for note in planned.notes if "GatewayClass" in note]
+    assert (said in told[0]) if said else not told

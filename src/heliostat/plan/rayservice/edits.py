@@ -13,9 +13,11 @@ from heliostat.api.raycluster import RayClusterSpec
 from heliostat.api.settings import Settings
 from heliostat.api.validation.service import is_incremental_upgrade
 from heliostat.desired.raycluster.spec_hash import Projection, project_spec
+from heliostat.desired.rayservice.gateway import upgrade_options
 from heliostat.kube.facts import Unknown
 from heliostat.plan.rayservice.clusters import ClusterChoice, decide_clusters, look_at_clusters
 from heliostat.plan.rayservice.comparing import Fit
+from heliostat.plan.rayservice.gateway import CLASS_FIELD, tell_bad_class
 from heliostat.plan.rayservice.observed import ObservedService
 from heliostat.plan.rayservice.room import tell_lack
 from heliostat.plan.rayservice.shares import ALL, read_limits
@@ -51,6 +53,8 @@ def tell_edit(observed: ObservedService, live: JsonObject | None, settings: Sett
             yield "the RayCluster stays as it is: nothing that its Pods are made from has changed"
     if choice is ClusterChoice.NEW:
         yield from _tell_room(observed, settings, has_active=inputs.has_active)
+    if is_incremental_upgrade(observed.service.spec, settings):
+        yield from _tell_class(observed)
     before = ((live or {}).get("spec") or {}).get("serveConfigV2")
     if live is not None and before != observed.service.spec.serve_config_v2 and choice is not ClusterChoice.NEW:
         yield "Serve updates its applications in place, because of spec.serveConfigV2"
@@ -64,6 +68,14 @@ def _tell_room(observed: ObservedService, settings: Settings, *, has_active: boo
     if lack:
         meanwhile = f"; {observed.active_name} goes on serving meanwhile" if has_active else ""
         yield f"the new RayCluster {lack}: it waits until nodes have room{meanwhile}"
+
+
+def _tell_class(observed: ObservedService) -> Iterator[str]:
+    options = upgrade_options(observed.service)
+    trouble = tell_bad_class(observed, options.gateway_class_name) if options is not None else ""
+    if trouble:
+        fix = "name one that this Kubernetes has (kubectl get gatewayclass)"
+        yield f"{CLASS_FIELD}: {trouble}, so nobody would serve the Gateway; {fix}"
 
 
 def _tell_pace(observed: ObservedService, settings: Settings) -> str:

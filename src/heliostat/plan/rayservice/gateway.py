@@ -31,7 +31,7 @@ from heliostat.plan.rayservice.observed import ObservedService
 from heliostat.plan.rayservice.reasons import Because, Hold
 from heliostat.plan.rayservice.reports import class_not_found, report_gateway, report_route
 
-_CLASS_FIELD = "spec.upgradeStrategy.clusterUpgradeOptions.gatewayClassName"
+CLASS_FIELD = "spec.upgradeStrategy.clusterUpgradeOptions.gatewayClassName"
 
 
 def find_gateway(observed: ObservedService) -> Found:
@@ -113,14 +113,23 @@ def _refuse_class(observed: ObservedService, wanted: JsonObject) -> Part:
     gateway, name = find_gateway(observed), wanted["spec"]["gatewayClassName"]
     if not isinstance(gateway, dict) or not observed.owns(gateway) or _class_of(gateway) == name:
         return NOTHING
-    former, found = (observed.find(GATEWAY_CLASS, each) for each in (_class_of(gateway), name))
-    if not isinstance(former, dict) or isinstance(found, Unknown) or (found is not None and _is_carried_out(found)):
+    trouble = tell_bad_class(observed, name)
+    if not trouble or not isinstance(observed.find(GATEWAY_CLASS, _class_of(gateway)), dict):
         return NOTHING
-    trouble = f"there is no GatewayClass {name}" if found is None else f"GatewayClass {name} is not accepted by anybody"
-    message = f"{_CLASS_FIELD}: {trouble}; the Gateway stays with {_class_of(gateway)}"
+    message = f"{CLASS_FIELD}: {trouble}; the Gateway stays with {_class_of(gateway)}"
     wait = wait_beside(Hold.NO_GATEWAY_CLASS, message, "there is one, or another one is named")
     place = f"{observed.service.metadata.namespace}/{gateway['metadata']['name']}"
     return replace(wait, events=(class_not_found(place, message),))
+
+
+def tell_bad_class(observed: ObservedService, name: str) -> str:
+    """Why nobody would carry out a Gateway of this class; empty: somebody does, or classes cannot be read."""
+    found = observed.find(GATEWAY_CLASS, name)
+    if found is None:
+        return f"there is no GatewayClass {name}"
+    if isinstance(found, Unknown) or _is_carried_out(found):
+        return ""
+    return f"GatewayClass {name} is not accepted by anybody"
 
 
 def _is_carried_out(gateway_class: JsonObject) -> bool:
@@ -142,7 +151,7 @@ def _tell_gateway(observed: ObservedService, wanted: JsonObject) -> str:
         if (condition := get_condition(conditions, type_)) is not None and condition.get("status") != "True"
     ]
     told = "; ".join(said) or "nobody has taken it on"
-    return f"Gateway {wanted['metadata']['name']}: {told} ({_CLASS_FIELD} is {class_name})"
+    return f"Gateway {wanted['metadata']['name']}: {told} ({CLASS_FIELD} is {class_name})"
 
 
 def plan_route(observed: ObservedService, weights: Sequence[tuple[str, int]]) -> Part:
