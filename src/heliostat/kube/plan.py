@@ -107,6 +107,12 @@ class Patch(Struct, frozen=True):
     subresource: str = ""
 
 
+def patch_of(tree: JsonObject, changes: JsonObject, because: str, report: Report = SILENT) -> Patch:
+    """Of this object, as it was seen."""
+    metadata = tree["metadata"]
+    return Patch(ref_of(tree), metadata["uid"], metadata["resourceVersion"], changes, because, report)
+
+
 class Replace(Struct, frozen=True):
     """The whole object in the place of the one it was decided from; for subresources that know no patch."""
 
@@ -129,6 +135,11 @@ class Delete(Struct, frozen=True):
     resource_version: str = ""  # a second precondition: nothing about the object has changed
     propagation: str = ""  # Background, Foreground or Orphan; empty: as the kind has it
     grace_seconds: int | None = None  # None: as the object has it
+
+
+def delete_of(tree: JsonObject, because: str, report: Report = SILENT, propagation: str = "") -> Delete:
+    """Of this very object, and of no other under its name."""
+    return Delete(ref_of(tree), tree["metadata"]["uid"], because, report=report, propagation=propagation)
 
 
 class WriteStatus(Struct, frozen=True):

@@ -1,4 +1,5 @@
-"""Make what is missing, and wait where a name is taken or a kind cannot be read: for the parts of any ray.io object.
+"""Make what is missing, delete what has to go, and wait where a name is taken or a kind cannot be read: for the parts
+of any ray.io object.
 
 The functions work against a small view: whoever can look objects up and say what it owns can use them.
 """
@@ -10,9 +11,10 @@ from msgspec.structs import replace
 from heliostat.api.markers import JsonObject
 from heliostat.kube.facts import Unknown
 from heliostat.kube.lookups import Found, KindName, kind_name
-from heliostat.kube.plan import Create, Ref, Wait, ref_of
+from heliostat.kube.plan import SILENT, Create, Ref, Report, Wait, delete_of, ref_of
 from heliostat.plan.because import Because, Hold
-from heliostat.plan.draft import NOTHING, Part, wait_for
+from heliostat.plan.draft import NOTHING, Part, wait_beside, wait_for
+from heliostat.plan.reasons import WhyWaiting
 from heliostat.plan.reports import report_create
 
 
@@ -59,6 +61,15 @@ def create_unless_taken(wanted: JsonObject, observed: View) -> Part:
     if isinstance(found, Unknown):
         return wait_for_knowledge(str(ref), found)
     return name_taken(ref, observed.owner_kind)
+
+
+def ensure_gone(
+    tree: JsonObject, because: str, leaving: WhyWaiting, report: Report = SILENT, propagation: str = ""
+) -> Part:
+    """Deleted once; after that it is waited for, with the reason ``leaving``."""
+    if tree["metadata"].get("deletionTimestamp"):
+        return wait_beside(leaving, f"{ref_of(tree)} is being deleted", "it is gone")
+    return Part(actions=(delete_of(tree, because, report, propagation),))
 
 
 def name_taken(ref: Ref, owner: str = "RayCluster") -> Part:

@@ -18,7 +18,7 @@ from heliostat.kube.facts import Unknown
 from heliostat.kube.jsontree import diff_merge_patch
 from heliostat.kube.lookups import CERTIFICATE, SECRET, kind_name
 from heliostat.kube.owners import controller_of, owner_references
-from heliostat.kube.plan import Create, Event, Patch, Ref, Wait, ref_of
+from heliostat.kube.plan import Create, Event, Patch, Ref, Wait, patch_of, ref_of
 from heliostat.kube.pods import PodView, is_terminal, is_terminating
 from heliostat.kube.timestamps import moment_of
 from heliostat.plan.because import Because, Hold
@@ -106,8 +106,7 @@ def _update_leaf(live: JsonObject, wanted: JsonObject) -> Part:
 
 
 def _patch_leaf(live: JsonObject, wanted: JsonObject, changes: JsonObject, because: Because) -> Patch:
-    metadata, report = live["metadata"], report_certificate_step(_STEPS[_component(wanted)])
-    return Patch(ref_of(live), metadata["uid"], metadata["resourceVersion"], changes, because, report)
+    return patch_of(live, changes, because, report_certificate_step(_STEPS[_component(wanted)]))
 
 
 def _hand_over_secrets(observed: ObservedCluster, wanted: tuple[JsonObject, ...]) -> Part:
@@ -130,9 +129,7 @@ def _hand_over(observed: ObservedCluster, wanted: JsonObject) -> Part:
         "uid": metadata["uid"],
     }
     changes = {"metadata": {"ownerReferences": [*owners, owner]}}
-    there = secret["metadata"]
-    patch = Patch(ref_of(secret), there["uid"], there["resourceVersion"], changes, Because.OWNER_CHANGED)
-    return Part(actions=(patch,))
+    return Part(actions=(patch_of(secret, changes, Because.OWNER_CHANGED),))
 
 
 def _tell_state(observed: ObservedCluster, wanted: tuple[JsonObject, ...], now: float) -> Part:

@@ -13,7 +13,7 @@ from heliostat.desired.raycluster.model import DesiredCluster
 from heliostat.kube.facts import Unknown
 from heliostat.kube.lookups import CLAIM
 from heliostat.kube.owners import controller_of, owner_references
-from heliostat.kube.plan import Event, Patch, ref_of
+from heliostat.kube.plan import Event, patch_of, ref_of
 from heliostat.kube.quantity import Quantity
 from heliostat.plan.because import Because, Hold
 from heliostat.plan.draft import NOTHING, Part, join, wait_beside, wait_for
@@ -99,7 +99,5 @@ def _sync_owner(live: JsonObject, observed: ObservedCluster, *, is_retained: boo
 
 
 def _set_owners(live: JsonObject, owners: list[JsonObject]) -> Part:
-    metadata = live["metadata"]
     changes = {"metadata": {"ownerReferences": owners or None}}
-    patch = Patch(ref_of(live), metadata["uid"], metadata["resourceVersion"], changes, Because.OWNER_CHANGED)
-    return Part(actions=(patch,))
+    return Part(actions=(patch_of(live, changes, Because.OWNER_CHANGED),))

@@ -8,7 +8,7 @@ from heliostat.api.markers import JsonObject
 from heliostat.kube.facts import Unknown
 from heliostat.kube.jsontree import diff_merge_patch, drop_empty
 from heliostat.kube.lookups import INGRESS
-from heliostat.kube.plan import Event, Patch, ref_of
+from heliostat.kube.plan import Event, patch_of, ref_of
 from heliostat.plan.because import Because, Hold
 from heliostat.plan.draft import NOTHING, Part, wait_beside
 from heliostat.plan.ensure import create
@@ -48,10 +48,7 @@ def _update(live: JsonObject, wanted: JsonObject) -> Part:
     )
     if not changes:
         return NOTHING
-    ref, metadata = ref_of(live), live["metadata"]
-    report = report_ingress_update(ref)
-    patch = Patch(ref, metadata["uid"], metadata["resourceVersion"], changes, Because.DRIFTED, report)
-    return Part(actions=(patch,))
+    return Part(actions=(patch_of(live, changes, Because.DRIFTED, report_ingress_update(ref_of(live))),))
 
 
 def _comparable(metadata: JsonObject, spec: JsonObject) -> JsonObject:

@@ -11,7 +11,7 @@ from heliostat.api.markers import JsonObject
 from heliostat.kube.facts import Unknown
 from heliostat.kube.jsontree import diff_merge_patch, drop_empty
 from heliostat.kube.lookups import NETWORK_POLICY
-from heliostat.kube.plan import Delete, Event, Patch, ref_of
+from heliostat.kube.plan import Event, delete_of, patch_of, ref_of
 from heliostat.plan.because import Because, Hold
 from heliostat.plan.draft import NOTHING, Part, join, wait_beside
 from heliostat.plan.ensure import create
@@ -28,8 +28,9 @@ def plan_network_policies(wanted: tuple[JsonObject, ...], observed: ObservedClus
     if isinstance(owned, Unknown):
         return wait_beside(Hold.NOT_KNOWN, f"the NetworkPolicies: {owned.why}", "they can be read")
     names = {tree["metadata"]["name"] for tree in wanted}
-    surplus = [_delete(tree) for tree in owned if tree["metadata"]["name"] not in names]
-    return join((*(_ensure(tree, observed) for tree in wanted), Part(actions=tuple(surplus))))
+    surplus = (tree for tree in owned if tree["metadata"]["name"] not in names)
+    deletes = tuple(delete_of(tree, Because.NOT_WANTED, report_policy("Delete", ref_of(tree))) for tree in surplus)
+    return join((*(_ensure(tree, observed) for tree in wanted), Part(actions=deletes)))
 
 
 def _ensure(wanted: JsonObject, observed: ObservedCluster) -> Part:
@@ -45,9 +46,7 @@ def _update(live: JsonObject, wanted: JsonObject) -> Part:
     changes = diff_merge_patch(_comparable(live), _comparable(wanted))
     if not changes:
         return NOTHING
-    ref, metadata = ref_of(live), live["metadata"]
-    report = report_policy("Update", ref)
-    return Part(actions=(Patch(ref, metadata["uid"], metadata["resourceVersion"], changes, Because.DRIFTED, report),))
+    return Part(actions=(patch_of(live, changes, Because.DRIFTED, report_policy("Update", ref_of(live))),))
 
 
 def _comparable(policy: JsonObject) -> JsonObject:
@@ -63,11 +62,6 @@ def _name_protocols(tree: Any, key: str = "") -> Any:
         return tree
     named = {name: _name_protocols(value, name) for name, value in tree.items()}
     return {"protocol": "TCP", **named} if key == "ports" else named
-
-
-def _delete(live: JsonObject) -> Delete:
-    ref = ref_of(live)
-    return Delete(ref, live["metadata"]["uid"], Because.NOT_WANTED, report=report_policy("Delete", ref))
 
 
 def _tell_collision(live: JsonObject) -> Part:

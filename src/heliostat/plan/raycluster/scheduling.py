@@ -18,7 +18,7 @@ from heliostat.desired.slots import Impossible
 from heliostat.kube.facts import Unknown
 from heliostat.kube.jsontree import diff_merge_patch
 from heliostat.kube.lookups import PLUGIN_GROUP, VOLCANO_GROUP, WORKLOAD, WORKLOAD_GROUP, Found, kind_name
-from heliostat.kube.plan import Delete, Patch, ref_of
+from heliostat.kube.plan import delete_of, patch_of, ref_of
 from heliostat.kube.quantity import Quantity, QuantityError
 from heliostat.plan.because import Because, Hold
 from heliostat.plan.draft import NOTHING, Part, join, wait_for
@@ -65,9 +65,7 @@ def resize_group(live: JsonObject, wanted: JsonObject) -> Part:
         changes["minResources"] = diff_merge_patch(resources, spec["minResources"])
     if not changes:
         return NOTHING
-    metadata = live["metadata"]
-    patch = Patch(ref_of(live), metadata["uid"], metadata["resourceVersion"], {"spec": changes}, Because.DRIFTED)
-    return Part(actions=(patch,))
+    return Part(actions=(patch_of(live, {"spec": changes}, Because.DRIFTED),))
 
 
 def _same_quantities(live: JsonObject, wanted: JsonObject) -> bool:
@@ -126,14 +124,13 @@ def gang_size(tree: JsonObject) -> int | None:
 
 def _remove(live: JsonObject, because: Because) -> Part:
     """One step per pass: what protects a PodGroup is lifted first, and the next step waits until it is gone."""
-    ref, metadata = ref_of(live), live["metadata"]
-    wait = wait_for(Hold.BLOCKED, f"{ref} has to be gone first", "it is gone")
+    metadata = live["metadata"]
+    wait = wait_for(Hold.BLOCKED, f"{ref_of(live)} has to be gone first", "it is gone")
     finalizers = metadata.get("finalizers") or []
     if PROTECTION in finalizers:
         others = [name for name in finalizers if name != PROTECTION]
         changes = {"metadata": {"finalizers": others or None}}
-        patch = Patch(ref, metadata["uid"], metadata["resourceVersion"], changes, because)
-        return Part(actions=(patch,), waits=wait.waits, is_blocked=True)
+        return replace(wait, actions=(patch_of(live, changes, because),))
     if metadata.get("deletionTimestamp"):
         return wait
-    return Part(actions=(Delete(ref, metadata["uid"], because),), waits=wait.waits, is_blocked=True)
+    return replace(wait, actions=(delete_of(live, because),))

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from heliostat.api.markers import JsonObject
 from heliostat.kube.facts import Unknown
-from heliostat.kube.plan import Delete, ref_of
+from heliostat.kube.plan import Delete, delete_of, ref_of
 from heliostat.plan.draft import NOTHING, Part
 from heliostat.plan.ensure import wait_for_knowledge
 from heliostat.plan.raycronjob.observed import ObservedCron, is_leaving, is_over, tick_of
@@ -31,8 +31,7 @@ def plan_history(observed: ObservedCron) -> Part:
 
 
 def delete_job(job: JsonObject, because: Because) -> Delete:
-    ref = ref_of(job)
-    return Delete(ref, job["metadata"]["uid"], because, report=report_delete(ref), propagation="Background")
+    return delete_of(job, because, report_delete(ref_of(job)), "Background")
 
 
 def _beyond(jobs: Iterable[JsonObject], limit: int | None) -> list[JsonObject]:

@@ -16,10 +16,10 @@ from heliostat.desired.slots import Impossible
 from heliostat.kube.conditions import TRUE, get_condition
 from heliostat.kube.facts import Unknown
 from heliostat.kube.lookups import Found
-from heliostat.kube.plan import Create, Delete, Patch, ref_of
+from heliostat.kube.plan import Create, patch_of, ref_of
 from heliostat.plan.because import Hold as CommonHold
 from heliostat.plan.draft import NOTHING, Part, wait_beside, wait_for
-from heliostat.plan.ensure import name_taken, wait_for_knowledge
+from heliostat.plan.ensure import ensure_gone, name_taken, wait_for_knowledge
 from heliostat.plan.raycluster.status import READY
 from heliostat.plan.raycluster.status_conditions import HEAD_POD_READY, REPLICA_FAILURE
 from heliostat.plan.rayjob.observed import ObservedJob
@@ -124,10 +124,7 @@ def delete_cluster(observed: ObservedJob, because: Because) -> Part:
         return wait_for_knowledge(f"RayCluster {observed.cluster_name}", found)
     if found is None or not observed.owns(found):
         return NOTHING
-    ref, metadata = ref_of(found), found["metadata"]
-    if metadata.get("deletionTimestamp"):
-        return wait_beside(Hold.LEAVING, f"{ref} is being deleted", "it is gone")
-    return Part(actions=(Delete(ref, metadata["uid"], because, report=report_cluster_delete(ref)),))
+    return ensure_gone(found, because, Hold.LEAVING, report_cluster_delete(ref_of(found)))
 
 
 def suspend_workers(observed: ObservedJob, because: Because) -> Part:
@@ -137,11 +134,9 @@ def suspend_workers(observed: ObservedJob, because: Because) -> Part:
         return wait_for_knowledge(f"RayCluster {observed.cluster_name}", found)
     if found is None or not observed.owns(found) or are_workers_suspended(found):
         return NOTHING
-    ref, metadata = ref_of(found), found["metadata"]
     groups = [{**group, "suspend": True} for group in found["spec"].get("workerGroupSpecs") or []]
     changes = {"spec": {"workerGroupSpecs": groups}}
-    patch = Patch(ref, metadata["uid"], metadata["resourceVersion"], changes, because, report_workers_suspended(ref))
-    return Part(actions=(patch,))
+    return Part(actions=(patch_of(found, changes, because, report_workers_suspended(ref_of(found))),))
 
 
 def are_workers_suspended(cluster: Found) -> bool:

@@ -15,7 +15,7 @@ from heliostat.desired.rayjob.request import build_submission, token_secret
 from heliostat.desired.rayjob.submitter import build_submitter_job
 from heliostat.desired.slots import Impossible
 from heliostat.kube.facts import FactKey, Unknown
-from heliostat.kube.plan import Create, Effect, Patch, ref_of
+from heliostat.kube.plan import Create, Effect, patch_of, ref_of
 from heliostat.plan.draft import NOTHING, Part, wait_for
 from heliostat.plan.ensure import name_taken, wait_for_knowledge
 from heliostat.plan.rayjob.answers import PENDING, RUNNING
@@ -62,9 +62,7 @@ def hold_submitter(observed: ObservedJob, progress: Progress) -> Part:
         return NOTHING
     if found["spec"].get("suspend") or found["metadata"].get("deletionTimestamp"):
         return NOTHING
-    metadata, changes = found["metadata"], {"spec": {"suspend": True}}
-    patch = Patch(ref_of(found), metadata["uid"], metadata["resourceVersion"], changes, Because.HEAD_LOST)
-    return Part(actions=(patch,))
+    return Part(actions=(patch_of(found, {"spec": {"suspend": True}}, Because.HEAD_LOST),))
 
 
 def submit_effect(observed: ObservedJob) -> Effect | Impossible:
@@ -127,8 +125,4 @@ def ensure_head_service(observed: ObservedJob, spec: RayClusterSpec, settings: S
     if selector.get("ray.io/cluster") == observed.cluster_name:
         return NOTHING
     changes = {"spec": {"selector": wanted["spec"]["selector"]}}
-    metadata = found["metadata"]
-    report = report_service_update(ref)
-    return Part(
-        actions=(Patch(ref, metadata["uid"], metadata["resourceVersion"], changes, Because.HEAD_MOVED, report),)
-    )
+    return Part(actions=(patch_of(found, changes, Because.HEAD_MOVED, report_service_update(ref)),))

@@ -7,9 +7,9 @@ Differs from KubeRay: rayjob-suspended-pods.
 """
 
 from heliostat.kube.facts import Unknown
-from heliostat.kube.plan import Delete, ref_of
+from heliostat.kube.plan import ref_of
 from heliostat.plan.draft import NOTHING, Part, join, wait_beside
-from heliostat.plan.ensure import wait_for_knowledge
+from heliostat.plan.ensure import ensure_gone, wait_for_knowledge
 from heliostat.plan.rayjob.cluster import delete_cluster
 from heliostat.plan.rayjob.observed import ObservedJob
 from heliostat.plan.rayjob.reasons import Because, Hold
@@ -38,11 +38,7 @@ def delete_submitter(observed: ObservedJob, because: Because) -> Part:
         return wait_beside(Hold.LEAVING, observed.submitter_left.why, "they are gone")
     if found is None or not observed.owns(found):
         return NOTHING
-    ref, metadata = ref_of(found), found["metadata"]
-    if metadata.get("deletionTimestamp"):
-        return wait_beside(Hold.LEAVING, f"{ref} is being deleted", "it is gone")
-    report = report_submitter_delete(ref)
-    return Part(actions=(Delete(ref, metadata["uid"], because, report=report, propagation="Foreground"),))
+    return ensure_gone(found, because, Hold.LEAVING, report_submitter_delete(ref_of(found)), "Foreground")
 
 
 def _wait_for_pods(observed: ObservedJob) -> Part:

@@ -18,7 +18,7 @@ from heliostat.api.validation.service import INCREMENTAL_GATE, INCREMENTAL_UPGRA
 from heliostat.desired.rayservice.cluster import build_cluster_of_service
 from heliostat.kube.facts import Unknown
 from heliostat.kube.jsontree import diff_merge_patch
-from heliostat.kube.plan import Create, Patch, ref_of
+from heliostat.kube.plan import Create, patch_of, ref_of
 from heliostat.plan.draft import NOTHING, Part, join
 from heliostat.plan.ensure import name_taken, wait_for_knowledge
 from heliostat.plan.rayservice.comparing import Fit, compare_spec, has_own_stamp, stamp_as_it_is
@@ -151,9 +151,8 @@ def _bring_up_to_date(observed: ObservedService, cluster: JsonObject, role: str,
     if not changes:
         return NOTHING
     because = Because.GROUPS_ADDED if is_own else Because.OPERATOR_CHANGED
-    ref, metadata = ref_of(cluster), cluster["metadata"]
-    report = report_cluster_update(ref, role)
-    return Part(actions=(Patch(ref, metadata["uid"], metadata["resourceVersion"], changes, because, report),))
+    report = report_cluster_update(ref_of(cluster), role)
+    return Part(actions=(patch_of(cluster, changes, because, report),))
 
 
 def _follow_spec(observed: ObservedService, cluster: JsonObject, fit: Fit, settings: Settings) -> JsonObject:

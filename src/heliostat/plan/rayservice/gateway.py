@@ -22,7 +22,7 @@ from heliostat.kube.conditions import get_condition, is_condition_true
 from heliostat.kube.facts import Unknown
 from heliostat.kube.lookups import GATEWAY, GATEWAY_CLASS, HTTP_ROUTE, SERVICE, Found, KindName
 from heliostat.kube.owners import is_controlled_by
-from heliostat.kube.plan import Create, Patch, ref_of
+from heliostat.kube.plan import Create, patch_of, ref_of
 from heliostat.plan.because import Hold as CommonHold
 from heliostat.plan.draft import NOTHING, Part, join, wait_beside, wait_for
 from heliostat.plan.ensure import name_taken, wait_for_knowledge
@@ -217,10 +217,8 @@ def _ensure(observed: ObservedService, kind: KindName, wanted: JsonObject) -> Pa
         return Part(actions=(Create(wanted, Because.MISSING, report("Create", ref)),))
     if not observed.owns(found):
         return name_taken(ref, observed.owner_kind)
-    metadata = found["metadata"]
     drift = find_drift(found["spec"], wanted["spec"], kind)
-    if metadata.get("deletionTimestamp") or not drift:
+    if found["metadata"].get("deletionTimestamp") or not drift:
         return NOTHING
     because = Because.GATEWAY_DIFFERS if kind == GATEWAY else Because.WEIGHTS_MOVE
-    patch = Patch(ref, metadata["uid"], metadata["resourceVersion"], {"spec": drift}, because, report("Update", ref))
-    return Part(actions=(patch,))
+    return Part(actions=(patch_of(found, {"spec": drift}, because, report("Update", ref)),))

@@ -12,7 +12,7 @@ from heliostat.desired.rayservice.services import build_service_head_service, bu
 from heliostat.desired.slots import Impossible
 from heliostat.kube.facts import Unknown
 from heliostat.kube.lookups import SERVICE
-from heliostat.kube.plan import Create, Patch, ref_of
+from heliostat.kube.plan import Create, patch_of, ref_of
 from heliostat.kube.pods import is_ready, is_terminating
 from heliostat.plan.because import Hold as CommonHold
 from heliostat.plan.draft import NOTHING, Draft, Part, wait_beside, wait_for
@@ -78,14 +78,11 @@ def _ensure(observed: ObservedService, wanted: JsonObject | Impossible, target: 
         return Part(actions=(Create(wanted, Because.MISSING, report_service_create(ref)),))
     if not observed.owns(found):
         return name_taken(ref, observed.owner_kind)
-    metadata, spec = found["metadata"], found["spec"]
-    if metadata.get("deletionTimestamp") or (spec.get("selector") or {}).get(labels.CLUSTER) == target:
+    spec = found["spec"]
+    if found["metadata"].get("deletionTimestamp") or (spec.get("selector") or {}).get(labels.CLUSTER) == target:
         return NOTHING
     changes = {"selector": wanted["spec"]["selector"], **_follow_spec(spec, wanted["spec"])}
-    patch = Patch(
-        ref, metadata["uid"], metadata["resourceVersion"], {"spec": changes}, Because.MOVED, report_service_update(ref)
-    )
-    return Part(actions=(patch,))
+    return Part(actions=(patch_of(found, {"spec": changes}, Because.MOVED, report_service_update(ref)),))
 
 
 def _follow_spec(there: JsonObject, wanted: JsonObject) -> JsonObject:

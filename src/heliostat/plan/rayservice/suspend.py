@@ -13,10 +13,10 @@ from heliostat.api.markers import JsonObject
 from heliostat.kube.conditions import FALSE, TRUE, get_condition, remove_condition
 from heliostat.kube.facts import Unknown
 from heliostat.kube.lookups import GATEWAY, HTTP_ROUTE, SERVICE, KindName
-from heliostat.kube.plan import Delete, ref_of
+from heliostat.kube.plan import ref_of
 from heliostat.kube.timestamps import moment_of
 from heliostat.plan.draft import Draft, Part, join, wait_beside
-from heliostat.plan.ensure import wait_for_knowledge
+from heliostat.plan.ensure import ensure_gone, wait_for_knowledge
 from heliostat.plan.rayservice.observed import ACTIVE, PENDING, Look, ObservedService
 from heliostat.plan.rayservice.reasons import Because, Hold
 from heliostat.plan.rayservice.reports import report_gateway, report_route, report_service_delete
@@ -131,11 +131,9 @@ def _list_splitting(look: Look) -> tuple[KindName, ...]:
 
 
 def _delete_one(tree: JsonObject) -> Part:
-    ref, metadata = ref_of(tree), tree["metadata"]
-    if metadata.get("deletionTimestamp"):
-        return wait_beside(Hold.LEAVING, f"{ref} is being deleted", "it is gone")
+    ref = ref_of(tree)
     report = report_service_delete(ref, DURING) if ref.kind == "Service" else _REPORTS[ref.kind]("Delete", ref)
-    return Part(actions=(Delete(ref, metadata["uid"], Because.SUSPENDED, report=report),))
+    return ensure_gone(tree, Because.SUSPENDED, Hold.LEAVING, report)
 
 
 def _is_all_gone(look: Look) -> bool:

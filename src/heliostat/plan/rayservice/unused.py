@@ -9,10 +9,10 @@ import math
 from heliostat.api.kinds import RAY_CLUSTER_NAME
 from heliostat.api.markers import JsonObject
 from heliostat.kube.facts import Unknown
-from heliostat.kube.plan import Delete, Patch, ref_of
+from heliostat.kube.plan import patch_of, ref_of
 from heliostat.kube.timestamps import format_timestamp, moment_of
 from heliostat.plan.draft import Part, join, wait_beside
-from heliostat.plan.ensure import wait_for_knowledge
+from heliostat.plan.ensure import ensure_gone, wait_for_knowledge
 from heliostat.plan.rayservice.gateway import find_route, read_weights
 from heliostat.plan.rayservice.observed import Look, ObservedService
 from heliostat.plan.rayservice.reasons import Because, Hold
@@ -65,7 +65,7 @@ def _plan_one(observed: ObservedService, cluster: JsonObject, now: float, *, is_
         wait = wait_beside(Hold.UNUSED, f"{ref} is unused", f"{delay} s have passed since")
         return Part(waits=wait.waits, wake_after=since + delay + PASS_SECONDS - now)
     changes = {"metadata": {"annotations": {UNUSED_SINCE: format_timestamp(math.ceil(now))}}}
-    return Part(actions=(Patch(ref, metadata["uid"], metadata["resourceVersion"], changes, Because.UNUSED),))
+    return Part(actions=(patch_of(cluster, changes, Because.UNUSED),))
 
 
 def delete_clusters(observed: ObservedService, because: Because, during: str = "") -> Part:
@@ -77,10 +77,7 @@ def delete_clusters(observed: ObservedService, because: Because, during: str = "
 
 
 def _delete(cluster: JsonObject, because: Because, during: str = "") -> Part:
-    ref, metadata = ref_of(cluster), cluster["metadata"]
-    if metadata.get("deletionTimestamp"):
-        return wait_beside(Hold.LEAVING, f"{ref} is being deleted", "it is gone")
-    return Part(actions=(Delete(ref, metadata["uid"], because, report=report_cluster_delete(ref, during)),))
+    return ensure_gone(cluster, because, Hold.LEAVING, report_cluster_delete(ref_of(cluster), during))
 
 
 def are_clusters_gone(observed: ObservedService) -> bool:
