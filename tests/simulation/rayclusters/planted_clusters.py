@@ -10,6 +10,7 @@ from heliostat.kube import conditions as kube_conditions
 from heliostat.kube.facts import Unknown
 from heliostat.operator.raycluster.memory import Memory
 from heliostat.plan.draft import NOTHING
+from heliostat.plan.itself import Finalizer
 from heliostat.plan.raycluster import cluster as plan_cluster
 from heliostat.plan.raycluster import deletion, kind, status, status_conditions, suspend, upgrade
 from heliostat.plan.raycluster.deletion import Step
@@ -147,7 +148,7 @@ def the_wish_is_told_wrongly() -> Any:
 
 
 def finalizers_of_others_go() -> Any:
-    return replaced((deletion, "_other_finalizers", lambda _cluster: []))
+    return replaced((Finalizer, "_list_others", lambda _self, _metadata: []))
 
 
 def an_absent_field_breaks_it() -> Any:

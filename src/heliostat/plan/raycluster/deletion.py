@@ -21,18 +21,20 @@ from heliostat.desired import labels
 from heliostat.kube.counts import read_count
 from heliostat.kube.facts import Unknown
 from heliostat.kube.lookups import JOB
-from heliostat.kube.plan import SILENT, Create, Event, Patch, Ref, Report, Wait, ref_of
+from heliostat.kube.plan import Create, Event, Report, Wait, ref_of
 from heliostat.kube.pods import PodView, is_terminating
 from heliostat.kube.timestamps import moment_of
 from heliostat.plan.because import Because, Hold
 from heliostat.plan.draft import NOTHING, Part, join, wait_beside
 from heliostat.plan.ensure import wait_for_knowledge
+from heliostat.plan.itself import Finalizer
 from heliostat.plan.raycluster.observed import ObservedCluster
 from heliostat.plan.raycluster.pod_context import delete_pod
 from heliostat.plan.raycluster.pod_health import HEAD_PATIENCE, Presence, node_type, presence_of
 from heliostat.plan.reports import WARNING, report_create
 
 FINALIZER = "ray.io/gcs-ft-redis-cleanup-finalizer"
+_PLEDGE = Finalizer("RayCluster", FINALIZER)
 TIMEOUT_ANNOTATION = "ray.io/gcs-ft-deletion-timeout"
 DEFAULT_TIMEOUT = 300
 HEAD_POLL, JOB_POLL = 10.0, 2.0
@@ -74,15 +76,14 @@ def needs_cleanup(cluster: RayCluster, settings: Settings) -> bool:
 
 
 def has_finalizer(metadata: ObjectMeta) -> bool:
-    return FINALIZER in (metadata.finalizers or [])
+    return _PLEDGE.is_on(metadata)
 
 
 def plan_finalizer(cluster: RayCluster, settings: Settings) -> Part:
     """A living cluster pledges the clean-up before it has anything to clean up."""
     if not needs_cleanup(cluster, settings) or has_finalizer(cluster.metadata):
         return NOTHING
-    finalizers = [*(cluster.metadata.finalizers or []), FINALIZER]
-    return Part(actions=(_set_finalizers(cluster.metadata, finalizers, Because.CLEANUP_PLEDGED),))
+    return Part(actions=(_PLEDGE.put_on(cluster.metadata, Because.CLEANUP_PLEDGED),))
 
 
 def plan_deletion(observed: ObservedCluster, settings: Settings, now: float, cleanup_job: JsonObject | None) -> Part:
@@ -182,7 +183,7 @@ def _wait_for_sight(metadata: ObjectMeta, now: float, what: str, unknown: Unknow
 
 
 def _release(metadata: ObjectMeta, because: Because) -> Part:
-    return Part(actions=(_set_finalizers(metadata, _other_finalizers(metadata), because),))
+    return Part(actions=(_PLEDGE.take_off(metadata, because),))
 
 
 def _force(metadata: ObjectMeta) -> Part:
@@ -193,17 +194,7 @@ def _force(metadata: ObjectMeta) -> Part:
         f'Redis storage namespace "{namespace}" may need manual cleanup'
     )
     report = Report(success=Event(WARNING, "ForceDeletedStuckCluster", "Cleanup", note))
-    return Part(actions=(_set_finalizers(metadata, _other_finalizers(metadata), Because.CLEANUP_TIMED_OUT, report),))
-
-
-def _other_finalizers(metadata: ObjectMeta) -> list[str]:
-    return [name for name in metadata.finalizers or [] if name != FINALIZER]
-
-
-def _set_finalizers(metadata: ObjectMeta, finalizers: list[str], because: Because, report: Report = SILENT) -> Patch:
-    ref = Ref("ray.io/v1", "RayCluster", metadata.namespace, metadata.name)
-    changes = {"metadata": {"finalizers": finalizers or None}}
-    return Patch(ref, metadata.uid, metadata.resource_version, changes, because, report)
+    return Part(actions=(_PLEDGE.take_off(metadata, Because.CLEANUP_TIMED_OUT, report),))
 
 
 def format_seconds(seconds: int) -> str:

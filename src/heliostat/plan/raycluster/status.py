@@ -17,10 +17,11 @@ from heliostat.api.settings import Settings
 from heliostat.desired import labels
 from heliostat.desired.raycluster.model import DesiredCluster
 from heliostat.kube.facts import Unknown
-from heliostat.kube.plan import Ref, WriteStatus
+from heliostat.kube.plan import WriteStatus
 from heliostat.kube.pods import PodView, is_ready, is_running, is_terminating
 from heliostat.kube.timestamps import format_timestamp
 from heliostat.plan.because import Because
+from heliostat.plan.itself import write_own_status
 from heliostat.plan.own_conditions import show_own
 from heliostat.plan.raycluster.observed import ObservedCluster
 from heliostat.plan.raycluster.pod_health import HEAD_PATIENCE, WORKER_PATIENCE, Presence, node_type, presence_of
@@ -72,9 +73,7 @@ def _write_if_due(
         status = {**status, "conditions": conditions} if conditions or "conditions" in status else status
     if is_consistent(observed.status, status):
         return None
-    metadata = observed.cluster.metadata
-    ref = Ref("ray.io/v1", "RayCluster", metadata.namespace, metadata.name)
-    return WriteStatus(ref, metadata.uid, metadata.resource_version, status, Because.STATUS_CHANGED)
+    return write_own_status("RayCluster", observed.cluster.metadata, status, Because.STATUS_CHANGED)
 
 
 class StatusView(Struct, frozen=True):

@@ -21,6 +21,7 @@ from heliostat.kube.timestamps import format_timestamp
 from heliostat.plan.because import Hold as CommonHold
 from heliostat.plan.draft import Draft, Part, wait_beside, wait_for
 from heliostat.plan.ensure import wait_for_knowledge
+from heliostat.plan.itself import write_own_status
 from heliostat.plan.raycronjob import reports
 from heliostat.plan.raycronjob.history import delete_job, plan_history
 from heliostat.plan.raycronjob.observed import ObservedCron, Timetable, is_active, is_leaving
@@ -142,7 +143,5 @@ def _plan_taken(draft: Draft, due: Due, ref: Ref, found: JsonObject) -> Plan:
 
 
 def _record(observed: ObservedCron, tick: float, because: Because) -> WriteStatus:
-    metadata = observed.cron.metadata
-    ref = Ref("ray.io/v1", "RayCronJob", metadata.namespace, metadata.name)
     status = {**observed.status, "lastScheduleTime": format_timestamp(tick)}
-    return WriteStatus(ref, metadata.uid, metadata.resource_version, status, because)
+    return write_own_status("RayCronJob", observed.cron.metadata, status, because)

@@ -13,9 +13,10 @@ from heliostat.api.rayjob import RayJob
 from heliostat.api.settings import Settings
 from heliostat.desired.rayjob.names import selected_cluster
 from heliostat.kube.facts import Unknown
-from heliostat.kube.plan import Delete, Ref
+from heliostat.kube.plan import Delete
 from heliostat.kube.timestamps import moment_of
 from heliostat.plan.draft import NOTHING, Part, wait_beside
+from heliostat.plan.itself import ref_of_itself
 from heliostat.plan.rayjob.answers import FAILED, SUCCEEDED
 from heliostat.plan.rayjob.cluster import are_workers_suspended, delete_cluster, suspend_workers
 from heliostat.plan.rayjob.observed import ObservedJob
@@ -93,8 +94,7 @@ def _carry_out(observed: ObservedJob, rule: Rule) -> Part:
     if rule.policy == DELETE_WORKERS:
         return suspend_workers(observed, Because.FINISHED)
     metadata = observed.job.metadata
-    ref = Ref("ray.io/v1", "RayJob", metadata.namespace, metadata.name)
-    return Part(actions=(Delete(ref, metadata.uid, Because.FINISHED),))
+    return Part(actions=(Delete(ref_of_itself("RayJob", metadata), metadata.uid, Because.FINISHED),))
 
 
 def describe_schedule(job: RayJob, settings: Settings) -> tuple[tuple[str, str], ...]:

@@ -5,8 +5,8 @@ from heliostat.api.rayjob import RayJob
 from heliostat.api.settings import Settings
 from heliostat.desired.rayjob.names import SIDECAR_MODE, SUBMITTING_MODES, selected_cluster, submission_mode
 from heliostat.kube.facts import Unknown
-from heliostat.kube.plan import Patch, Ref
 from heliostat.plan.draft import NOTHING, Part
+from heliostat.plan.itself import Finalizer
 from heliostat.plan.rayjob.answers import OVER
 from heliostat.plan.rayjob.cluster import look_at_cluster
 from heliostat.plan.rayjob.observed import ObservedJob
@@ -16,16 +16,17 @@ from heliostat.plan.rayjob.submitter import judge_submitter
 from heliostat.plan.rayjob.teardown import delete_submitter
 
 FINALIZER = "ray.io/rayjob-finalizer"
+_PLEDGE = Finalizer("RayJob", FINALIZER)
 
 
 def has_finalizer(metadata: ObjectMeta) -> bool:
-    return FINALIZER in (metadata.finalizers or ())
+    return _PLEDGE.is_on(metadata)
 
 
 def plan_finalizer(job: RayJob) -> Part:
     if has_finalizer(job.metadata):
         return NOTHING
-    return _set_finalizers(job.metadata, [*(job.metadata.finalizers or ()), FINALIZER], Because.PLEDGED)
+    return Part(actions=(_PLEDGE.put_on(job.metadata, Because.PLEDGED),))
 
 
 def withdraw_submitter(observed: ObservedJob, settings: Settings) -> Part:
@@ -67,11 +68,4 @@ def release(metadata: ObjectMeta) -> Part:
     """It may go, as far as we are concerned."""
     if not has_finalizer(metadata):
         return NOTHING
-    others = [name for name in metadata.finalizers or () if name != FINALIZER]
-    return _set_finalizers(metadata, others, Because.DELETED)
-
-
-def _set_finalizers(metadata: ObjectMeta, finalizers: list[str], because: Because) -> Part:
-    ref = Ref("ray.io/v1", "RayJob", metadata.namespace, metadata.name)
-    changes = {"metadata": {"finalizers": finalizers or None}}
-    return Part(actions=(Patch(ref, metadata.uid, metadata.resource_version, changes, because),))
+    return Part(actions=(_PLEDGE.take_off(metadata, Because.DELETED),))

@@ -7,8 +7,9 @@ from msgspec import Struct
 
 from heliostat.api.markers import JsonObject
 from heliostat.api.rayjob import RayJob
-from heliostat.kube.plan import Ref, WriteStatus
+from heliostat.kube.plan import WriteStatus
 from heliostat.kube.timestamps import format_timestamp
+from heliostat.plan.itself import write_own_status
 from heliostat.plan.raycluster.status import is_consistent
 from heliostat.plan.rayjob.answers import SUCCEEDED, JobInfo
 from heliostat.plan.rayjob.phases import NOT_RETRIED, TERMINAL, Phase, Reason, State
@@ -138,6 +139,4 @@ def write_status(
 ) -> WriteStatus | None:
     if not is_worth_writing(old, new):
         return None
-    metadata = job.metadata
-    ref = Ref("ray.io/v1", "RayJob", metadata.namespace, metadata.name)
-    return WriteStatus(ref, metadata.uid, metadata.resource_version, new, because, introduces)
+    return write_own_status("RayJob", job.metadata, new, because, introduces)

@@ -3,24 +3,24 @@
 from heliostat.api.markers import JsonObject
 from heliostat.api.raycluster import ObjectMeta
 from heliostat.api.rayservice import RayService
-from heliostat.kube.plan import Patch, Ref
 from heliostat.plan.draft import NOTHING, Draft, Part
+from heliostat.plan.itself import Finalizer
 from heliostat.plan.rayservice.observed import ObservedService
 from heliostat.plan.rayservice.reasons import Because
 from heliostat.plan.rayservice.unused import are_clusters_gone, delete_clusters
 
 FINALIZER = "ray.io/rayservice-finalizer"
+_PLEDGE = Finalizer("RayService", FINALIZER)
 
 
 def has_finalizer(metadata: ObjectMeta) -> bool:
-    return FINALIZER in (metadata.finalizers or ())
+    return _PLEDGE.is_on(metadata)
 
 
 def plan_finalizer(service: RayService) -> Part:
     if has_finalizer(service.metadata):
         return NOTHING
-    finalizers = [*(service.metadata.finalizers or ()), FINALIZER]
-    return _set_finalizers(service.metadata, finalizers, Because.PLEDGED, _spell_out(service))
+    return Part(actions=(_PLEDGE.put_on(service.metadata, Because.PLEDGED, _spell_out(service)),))
 
 
 def _spell_out(service: RayService) -> JsonObject:
@@ -45,13 +45,4 @@ def release(metadata: ObjectMeta) -> Part:
     """It may go, as far as we are concerned."""
     if not has_finalizer(metadata):
         return NOTHING
-    others = [name for name in metadata.finalizers or () if name != FINALIZER]
-    return _set_finalizers(metadata, others, Because.DELETED)
-
-
-def _set_finalizers(
-    metadata: ObjectMeta, finalizers: list[str], because: Because, more: JsonObject | None = None
-) -> Part:
-    ref = Ref("ray.io/v1", "RayService", metadata.namespace, metadata.name)
-    changes = {"metadata": {"finalizers": finalizers or None}, **(more or {})}
-    return Part(actions=(Patch(ref, metadata.uid, metadata.resource_version, changes, because),))
+    return Part(actions=(_PLEDGE.take_off(metadata, Because.DELETED),))

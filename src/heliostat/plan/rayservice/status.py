@@ -21,8 +21,9 @@ from heliostat.kube.conditions import (
     set_condition,
 )
 from heliostat.kube.facts import Unknown
-from heliostat.kube.plan import Ref, WriteStatus
+from heliostat.kube.plan import WriteStatus
 from heliostat.kube.timestamps import format_timestamp, moment_of
+from heliostat.plan.itself import write_own_status
 from heliostat.plan.rayservice.observed import ACTIVE, PENDING, ObservedService
 from heliostat.plan.rayservice.reasons import Because
 
@@ -184,10 +185,8 @@ def write_status(
 ) -> WriteStatus | None:
     if not is_worth_writing(observed.status, new):
         return None
-    metadata = observed.service.metadata
-    ref = Ref("ray.io/v1", "RayService", metadata.namespace, metadata.name)
     written = {**new, "lastUpdateTime": format_timestamp(now)}
-    return WriteStatus(ref, metadata.uid, metadata.resource_version, written, because, introduces)
+    return write_own_status("RayService", observed.service.metadata, written, because, introduces)
 
 
 def known_endpoints(observed: ObservedService) -> int | None:
