@@ -8,6 +8,7 @@ come last and also for a refused spec, because KubeRay keeps them in controllers
 
 from heliostat.api.cluster_features import is_managed_here
 from heliostat.api.markers import JsonObject
+from heliostat.api.raycluster import ObjectMeta
 from heliostat.api.settings import Settings
 from heliostat.api.validation.verdict import event_of
 from heliostat.desired.raycluster.context import build_context
@@ -18,12 +19,13 @@ from heliostat.desired.raycluster.redis_cleanup import build_redis_cleanup_job
 from heliostat.desired.slots import Impossible
 from heliostat.kube.conditions import get_condition
 from heliostat.kube.facts import Unknown
-from heliostat.kube.plan import Event, Patch, Plan, Wait
+from heliostat.kube.plan import Event, Patch, Plan
 from heliostat.kube.pods import PodView
 from heliostat.kube.problems import Problem
 from heliostat.plan import ensure
 from heliostat.plan.because import Hold
 from heliostat.plan.draft import Draft, Part, wait_beside
+from heliostat.plan.left_alone import tell_manager, tell_refusal
 from heliostat.plan.own_conditions import SPEC_NOT_APPLIED, hindered, list_waits_for_people
 from heliostat.plan.raycluster import deletion, singletons, suspend, upgrade
 from heliostat.plan.raycluster.certificates import find_missing_certificate, plan_certificates
@@ -57,30 +59,25 @@ def plan_cluster(situation: Situation) -> Plan:
     observed, draft = situation.observed, Draft()
     cluster = observed.cluster
     if not is_managed_here(cluster.spec.managed_by):
-        by = f"spec.managedBy is {cluster.spec.managed_by!r}"
-        draft.add("managed-by", wait_beside(Hold.MANAGED_ELSEWHERE, by, "the controller named there is done with it"))
+        draft.add("managed-by", tell_manager(cluster.spec.managed_by))
         return draft.finish()
     if situation.refusal is not None:
         _plan_refused(draft, situation, situation.refusal)
         return draft.finish()
-    told = tuple(_event_of(observed, problem) for problem in situation.warnings if problem.reason)
-    draft.add("warnings", Part(events=told))
+    draft.add("warnings", Part(events=_list_warnings(cluster.metadata, situation.warnings)))
     if cluster.metadata.deletion_timestamp:
         return _plan_leaving(draft, situation)
     return _plan_living(draft, situation)
 
 
-def _event_of(observed: ObservedCluster, problem: Problem) -> Event:
-    metadata = observed.cluster.metadata
-    return event_of(problem, metadata.namespace, metadata.name)
+def _list_warnings(metadata: ObjectMeta, warnings: tuple[Problem, ...]) -> tuple[Event, ...]:
+    return tuple(event_of(problem, metadata.namespace, metadata.name) for problem in warnings if problem.reason)
 
 
 def _plan_refused(draft: Draft, situation: Situation, refusal: Problem) -> None:
     """KubeRay: R1-5, nothing but the event; what separate controllers keep is kept all the same."""
     observed, settings, now = situation.observed, situation.settings, situation.now
-    wait = Wait(Hold.REFUSED, str(refusal), refusal.fix)
-    events = (_event_of(observed, refusal),) if refusal.reason else ()  # without a reason the API server refused it
-    draft.add("refusal", Part(events=events, waits=(wait,)))
+    draft.add("refusal", tell_refusal(refusal, observed.cluster.metadata))
     if observed.cluster.metadata.deletion_timestamp:
         draft.add("deletion", deletion.plan_deletion(observed, settings, now, None))
     else:

@@ -12,7 +12,6 @@ from msgspec import Struct
 from heliostat.api.cron_policy import ALLOW, FORBID, STARTING_DEADLINE
 from heliostat.api.cron_ticks import latest_tick, next_tick
 from heliostat.api.markers import JsonObject
-from heliostat.api.validation.verdict import event_of
 from heliostat.desired.raycronjob.child import build_child_job
 from heliostat.kube.facts import Unknown
 from heliostat.kube.plan import Create, Event, Plan, Ref, Wait, WriteStatus, ref_of
@@ -22,6 +21,7 @@ from heliostat.plan.because import Hold as CommonHold
 from heliostat.plan.draft import Draft, Part, wait_beside, wait_for
 from heliostat.plan.ensure import wait_for_knowledge
 from heliostat.plan.itself import write_own_status
+from heliostat.plan.left_alone import tell_refusal
 from heliostat.plan.raycronjob import reports
 from heliostat.plan.raycronjob.history import delete_job, plan_history
 from heliostat.plan.raycronjob.observed import ObservedCron, Timetable, is_active, is_leaving
@@ -64,10 +64,8 @@ def plan_cron(situation: Situation[ObservedCron, Timetable | None, None]) -> Pla
 
 
 def _plan_refused(draft: Draft, observed: ObservedCron, refusal: Problem | None) -> Plan:
-    metadata = observed.cron.metadata
     problem = refusal or Problem(path=("spec",), problem="names no schedule or no time zone", fix="correct them")
-    told = (event_of(problem, metadata.namespace, metadata.name),) if problem.reason else ()
-    draft.add("refusal", Part(events=told, waits=(Wait(CommonHold.REFUSED, str(problem), problem.fix),)))
+    draft.add("refusal", tell_refusal(problem, observed.cron.metadata))
     return draft.finish()
 
 

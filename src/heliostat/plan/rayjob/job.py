@@ -7,13 +7,12 @@ in ``phases.py`` says where it goes from there.
 from heliostat.api.cluster_features import is_managed_here
 from heliostat.api.markers import JsonObject
 from heliostat.api.settings import Settings
-from heliostat.api.validation.verdict import event_of
 from heliostat.desired.rayjob.names import name_attempt
-from heliostat.kube.plan import Plan, Wait, WriteStatus
+from heliostat.kube.plan import Plan, WriteStatus
 from heliostat.kube.problems import Problem
 from heliostat.kube.timestamps import format_timestamp
-from heliostat.plan.because import Hold as CommonHold
 from heliostat.plan.draft import Draft, Part, soonest, wait_beside
+from heliostat.plan.left_alone import describe_refusal, tell_manager, tell_refusal
 from heliostat.plan.rayjob import deletion
 from heliostat.plan.rayjob import status as statuses
 from heliostat.plan.rayjob.attempt import Look, because_of, look_at_attempt, plan_attempt, read_inputs, take_row
@@ -36,9 +35,7 @@ def plan_job(situation: Situation[ObservedJob, None, Remembered]) -> Plan:
     observed, settings, remembered, now = situation.observed, situation.settings, situation.remembered, situation.now
     job, draft = observed.job, Draft()
     if not is_managed_here(job.spec.managed_by):
-        by = f"spec.managedBy is {job.spec.managed_by!r}"
-        wait = wait_beside(CommonHold.MANAGED_ELSEWHERE, by, "the controller named there is done with it")
-        draft.add("managed-by", wait)
+        draft.add("managed-by", tell_manager(job.spec.managed_by))
         return draft.finish()
     if job.metadata.deletion_timestamp:
         return _plan_deletion(draft, observed, settings)
@@ -107,12 +104,9 @@ def _plan_refused(
 ) -> Plan:
     """What an attempt has is kept for a while, so that a spec that is mended soon goes on as if nothing had been."""
     metadata, status = observed.job.metadata, observed.status
-    told = event_of(refusal, metadata.namespace, metadata.name) if refusal.reason else None
-    waits = (Wait(CommonHold.REFUSED, str(refusal), refusal.fix),)
-    draft.add("refusal", Part(events=(told,) if told is not None else (), waits=waits))
-    message = told.note.removeprefix(f"{metadata.namespace}/{metadata.name}: ") if told is not None else str(refusal)
+    draft.add("refusal", tell_refusal(refusal, metadata))
     state = State(Phase.VALIDATION_FAILED, str(status.get("jobStatus") or ""))
-    step = statuses.Step(state, Reason.VALIDATION_FAILED, message)
+    step = statuses.Step(state, Reason.VALIDATION_FAILED, describe_refusal(refusal, metadata))
     new = statuses.take_step(status, step, observed.job, now)
     new = {"rayClusterStatus": statuses.EMPTY_CLUSTER, "failed": 0, "succeeded": 0, **new}
     wake_after = None

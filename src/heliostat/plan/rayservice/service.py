@@ -10,16 +10,15 @@ from msgspec.structs import replace
 from heliostat.api.cluster_features import is_managed_here
 from heliostat.api.markers import JsonObject
 from heliostat.api.validation.service import UPGRADE_DEADLINE_ANNOTATION
-from heliostat.api.validation.verdict import event_of
 from heliostat.desired.rayservice.serve_config import read_serve_config
 from heliostat.desired.slots import Impossible
 from heliostat.kube.conditions import FALSE
 from heliostat.kube.facts import Unknown
-from heliostat.kube.plan import Plan, Wait
+from heliostat.kube.plan import Plan
 from heliostat.kube.problems import Problem
-from heliostat.plan.because import Hold as CommonHold
 from heliostat.plan.draft import NOTHING, Draft, Part, wait_beside
 from heliostat.plan.ensure import wait_for_knowledge
+from heliostat.plan.left_alone import describe_refusal, tell_manager, tell_refusal
 from heliostat.plan.rayservice import deletion, overdue, suspend
 from heliostat.plan.rayservice import status as statuses
 from heliostat.plan.rayservice.clusters import (
@@ -43,10 +42,7 @@ def plan_service(situation: Situation[ObservedService, None, Remembered]) -> Pla
     observed, draft = situation.observed, Draft()
     service, look = observed.service, Look(observed, situation.settings, situation.remembered, situation.now)
     if not is_managed_here(service.spec.managed_by):
-        by = f"spec.managedBy is {service.spec.managed_by!r}"
-        draft.add(
-            "managed-by", wait_beside(CommonHold.MANAGED_ELSEWHERE, by, "the controller named there is done with it")
-        )
+        draft.add("managed-by", tell_manager(service.spec.managed_by))
         return draft.finish()
     if service.metadata.deletion_timestamp:
         deletion.plan_deletion(draft, observed)
@@ -65,10 +61,8 @@ def plan_service(situation: Situation[ObservedService, None, Remembered]) -> Pla
 def _plan_refused(draft: Draft, observed: ObservedService, refusal: Problem, now: float) -> Plan:
     """What runs is left alone: a bad edit touches no service."""
     metadata = observed.service.metadata
-    told = event_of(refusal, metadata.namespace, metadata.name) if refusal.reason else None
-    waits = (Wait(CommonHold.REFUSED, str(refusal), refusal.fix),)
-    draft.add("refusal", Part(events=(told,) if told is not None else (), waits=waits))
-    message = told.note.removeprefix(f"{metadata.namespace}/{metadata.name}: ") if told is not None else str(refusal)
+    draft.add("refusal", tell_refusal(refusal, metadata))
+    message = describe_refusal(refusal, metadata)
     status = {ACTIVE: statuses.EMPTY_SLOT, PENDING: statuses.EMPTY_SLOT, **observed.status}
     # KubeRay: rayservice.md §2, step 7: the condition alone is touched; serviceStatus tells what runs on.
     new = statuses.put_condition(status, statuses.READY, FALSE, "ValidationFailed", message, now)
