@@ -11,7 +11,7 @@ from msgspec import structs
 from heliostat.desired.rayjob.cluster import build_cluster_of_job
 from heliostat.operator.rayjob.calls import JobCalls
 from heliostat.plan.draft import NOTHING
-from heliostat.plan.rayjob import attempt, cleanup, cluster, deletion, job, phase_inputs, phases, status, timers
+from heliostat.plan.rayjob import cleanup, cluster, deletion, job, look, phase_inputs, phases, status, timers
 from heliostat.plan.rayjob.answers import STATUSES
 from heliostat.plan.rayjob.observed import ObservedJob
 from heliostat.plan.rayjob.phase_inputs import If, Voice
@@ -49,10 +49,9 @@ def the_submitters_end_is_the_result() -> Any:
 
 def a_lost_job_is_submitted_again() -> Any:
     """KubeRay PR 4080: the head was lost, and its successor is given the same job."""
-    look = attempt.Look
     return replaced(
         (phases, "TABLE", _rows(without=(If.FORGOTTEN, If.HEAD_GONE))),
-        (look, "was_seen", property(lambda _self: False)),
+        (look.Look, "was_seen", property(lambda _self: False)),
     )
 
 
@@ -68,12 +67,12 @@ def what_ray_has_taken_is_forgotten() -> Any:
 
 def a_ray_that_was_started_again_is_asked_first() -> Any:
     """Its denial takes a while to count, and by then the submitter has given it the job once more."""
-    return replaced((attempt, "find_ended_ray", lambda _observed: ""))
+    return replaced((look, "find_ended_ray", lambda _observed: ""))
 
 
 def one_denial_is_enough() -> Any:
     """A dashboard that lags denies a job that it has."""
-    return replaced((attempt, "DENIED_SECONDS", 0.0))
+    return replaced((look, "DENIED_SECONDS", 0.0))
 
 
 def patience_never_ends() -> Any:
@@ -83,8 +82,8 @@ def patience_never_ends() -> Any:
 
 def a_quick_sidecar_is_waited_for() -> Any:
     """Its Pod is never ready again, and so neither is the cluster."""
-    look = cluster.look_at_cluster
-    return replaced((attempt, "look_at_cluster", lambda observed, settings, **_named: look(observed, settings)))
+    sight = cluster.look_at_cluster
+    return replaced((look, "look_at_cluster", lambda observed, settings, **_named: sight(observed, settings)))
 
 
 def silence_is_failure() -> Any:
@@ -96,7 +95,7 @@ def silence_is_failure() -> Any:
         silent = observed.status.get(status.SILENT_SINCE)
         return structs.replace(found, silence=0.0) if silent else found
 
-    return replaced((attempt, "read_timers", hasty))
+    return replaced((look, "read_timers", hasty))
 
 
 def silence_is_success() -> Any:
@@ -117,7 +116,7 @@ def a_failed_submitter_and_a_silent_ray_fail_the_job_soon() -> Any:
 
 def suspended_is_said_too_early() -> Any:
     """The Pods are asked to go, and still there."""
-    return replaced((attempt, "is_torn_down", lambda _observed: True), (job, "is_torn_down", lambda _observed: True))
+    return replaced((look, "is_torn_down", lambda _observed: True), (job, "is_torn_down", lambda _observed: True))
 
 
 def a_chosen_cluster_counts_as_its_own() -> Any:

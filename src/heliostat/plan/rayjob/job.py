@@ -4,6 +4,8 @@ Order: whose job is it, is it being deleted, is it over, is the spec accepted; t
 in ``phases.py`` says where it goes from there.
 """
 
+from typing import TypeAlias
+
 from heliostat.api.cluster_features import is_managed_here
 from heliostat.api.markers import JsonObject
 from heliostat.api.settings import Settings
@@ -11,13 +13,14 @@ from heliostat.desired.rayjob.names import name_attempt
 from heliostat.kube.plan import Plan, WriteStatus
 from heliostat.kube.problems import Problem
 from heliostat.kube.timestamps import format_timestamp
-from heliostat.plan.draft import Draft, Part, soonest, wait_beside
+from heliostat.plan.draft import NOTHING, Draft, soonest, wait_beside
 from heliostat.plan.left_alone import describe_refusal, tell_manager, tell_refusal
 from heliostat.plan.rayjob import deletion
 from heliostat.plan.rayjob import status as statuses
-from heliostat.plan.rayjob.attempt import Look, because_of, look_at_attempt, plan_attempt, read_inputs, take_row
+from heliostat.plan.rayjob.attempt import because_of, plan_attempt, take_row
 from heliostat.plan.rayjob.cleanup import plan_cleanup
 from heliostat.plan.rayjob.gang import shrink_gang
+from heliostat.plan.rayjob.look import Look, look_at_attempt, read_inputs
 from heliostat.plan.rayjob.observed import ObservedJob, Remembered
 from heliostat.plan.rayjob.phases import TERMINAL, Phase, Reason, State, find_row
 from heliostat.plan.rayjob.reasons import Because, Hold
@@ -27,28 +30,34 @@ from heliostat.plan.rayjob.teardown import is_torn_down, tear_down
 from heliostat.plan.rayjob.timers import is_over
 from heliostat.plan.situation import Situation
 
+JobSituation: TypeAlias = Situation[ObservedJob, None, Remembered]
+
 UNKNOWN_PHASE_POLL = 60.0
 _LEAVING = {Phase.SUSPENDING: Because.SUSPENDED, Phase.RETRYING: Because.RETRY}
 
 
-def plan_job(situation: Situation[ObservedJob, None, Remembered]) -> Plan:
-    observed, settings, remembered, now = situation.observed, situation.settings, situation.remembered, situation.now
-    job, draft = observed.job, Draft()
+def plan_job(situation: JobSituation) -> Plan:
+    observed, draft = situation.observed, Draft()
+    job = observed.job
     if not is_managed_here(job.spec.managed_by):
         draft.add("managed-by", tell_manager(job.spec.managed_by))
         return draft.finish()
     if job.metadata.deletion_timestamp:
-        return _plan_deletion(draft, observed, settings)
+        return _plan_deletion(draft, observed, situation.settings)
     phase = statuses.shown_phase(observed.status)
     if phase is None:
         return _leave_alone(draft, observed)
     if phase in TERMINAL:
-        return _plan_end(draft, phase, observed, settings, now)
+        return _plan_end(draft, phase, situation)
     if phase in _LEAVING:
-        return _plan_leaving(draft, phase, observed, settings, remembered, now)
+        return _plan_leaving(draft, phase, situation)
     if situation.refusal is not None:
-        return _plan_refused(draft, phase, observed, settings, situation.refusal, now)
-    return _plan_living(draft, phase, look_at_attempt(observed, settings, remembered, now))
+        return _plan_refused(draft, phase, situation, situation.refusal)
+    return _plan_living(draft, phase, _look(situation))
+
+
+def _look(situation: JobSituation) -> Look:
+    return look_at_attempt(situation.observed, situation.settings, situation.remembered, situation.now)
 
 
 def _plan_deletion(draft: Draft, observed: ObservedJob, settings: Settings) -> Plan:
@@ -67,26 +76,24 @@ def _leave_alone(draft: Draft, observed: ObservedJob) -> Plan:
     return draft.finish(wake_after=UNKNOWN_PHASE_POLL)
 
 
-def _plan_end(draft: Draft, phase: Phase, observed: ObservedJob, settings: Settings, now: float) -> Plan:
+def _plan_end(draft: Draft, phase: Phase, situation: JobSituation) -> Plan:
     """Nothing leaves these phases; what is left of the job goes when its time has come."""
+    observed, settings = situation.observed, situation.settings
     draft.add("gang", shrink_gang(observed, settings))
     draft.add("submitter", hold_submitter(observed, judge_submitter(observed, settings)))
     draft.add("end", wait_beside(Hold.OVER, str(observed.status.get("message") or phase), "it is deleted"))
-    draft.add("clean-up", plan_cleanup(observed, phase, settings, now))
+    draft.add("clean-up", plan_cleanup(observed, phase, settings, situation.now))
     return draft.finish()
 
 
-def _plan_leaving(
-    draft: Draft, phase: Phase, observed: ObservedJob, settings: Settings, remembered: Remembered, now: float
-) -> Plan:
+def _plan_leaving(draft: Draft, phase: Phase, situation: JobSituation) -> Plan:
     """Until all is gone; what its gang still asks for goes before the next phase."""
+    observed = situation.observed
     draft.add("tear-down", tear_down(observed, _LEAVING[phase]))
-    gang = shrink_gang(observed, settings) if is_torn_down(observed) else Part()
+    gang = shrink_gang(observed, situation.settings) if is_torn_down(observed) else NOTHING
     draft.add("gang", gang)
-    status = None
-    if not gang.actions and not gang.is_blocked:
-        status = _next_status(phase, look_at_attempt(observed, settings, remembered, now))
-    return draft.finish(status=status)
+    is_shrinking = gang.actions or gang.is_blocked
+    return draft.finish(status=None if is_shrinking else _next_status(phase, _look(situation)))
 
 
 def _next_status(phase: Phase, look: Look) -> WriteStatus | None:
@@ -99,10 +106,9 @@ def _write(observed: ObservedJob, new: JsonObject, introduces: tuple[str, ...] =
     return statuses.write_status(observed.job, observed.status, new, because, introduces)
 
 
-def _plan_refused(
-    draft: Draft, phase: Phase, observed: ObservedJob, settings: Settings, refusal: Problem, now: float
-) -> Plan:
+def _plan_refused(draft: Draft, phase: Phase, situation: JobSituation, refusal: Problem) -> Plan:
     """What an attempt has is kept for a while, so that a spec that is mended soon goes on as if nothing had been."""
+    observed, now = situation.observed, situation.now
     metadata, status = observed.job.metadata, observed.status
     draft.add("refusal", tell_refusal(refusal, metadata))
     state = State(Phase.VALIDATION_FAILED, str(status.get("jobStatus") or ""))
@@ -113,19 +119,19 @@ def _plan_refused(
     if status.get("rayClusterName"):
         if phase is not Phase.VALIDATION_FAILED:
             new["endTime"] = format_timestamp(now)
-        new, wake_after = _release_in_time(draft, observed, settings, new, now)
+        new, wake_after = _release_in_time(draft, situation, new)
     write = statuses.write_status(observed.job, status, new, Because.REFUSED)
     return draft.finish(status=write, wake_after=wake_after)
 
 
-def _release_in_time(
-    draft: Draft, observed: ObservedJob, settings: Settings, new: JsonObject, now: float
-) -> tuple[JsonObject, float | None]:
-    timers = look_at_attempt(observed, settings, Remembered(), now).timers
-    if timers.refusal is None:
+def _release_in_time(draft: Draft, situation: JobSituation, new: JsonObject) -> tuple[JsonObject, float | None]:
+    """The status, and when to look again: what the attempt has goes when its time is over."""
+    observed, settings, now = situation.observed, situation.settings, situation.now
+    end = _look(situation).timers.refusal
+    if end is None:
         return new, max(0.0, float(settings.rayjob_transition_grace_seconds)) or None
-    if not is_over(timers.refusal, now):
-        return new, timers.refusal - now
+    if not is_over(end, now):
+        return new, end - now
     if not is_torn_down(observed):
         draft.add("tear-down", tear_down(observed, Because.REFUSED_TOO_LONG))
         return new, None
