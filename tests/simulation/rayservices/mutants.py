@@ -4,7 +4,6 @@ The random search must find every one of them by itself, by the law that it brea
 """
 
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any
 
 from msgspec.structs import replace
@@ -19,12 +18,14 @@ from heliostat.plan.rayservice import (
     comparing,
     deletion,
     head_label,
+    holds,
+    pair,
     routing,
     service,
     serving,
-    steps,
     suspend,
     unused,
+    whole,
 )
 from heliostat.plan.rayservice import status as statuses
 from heliostat.plan.rayservice.answers import ServeInfo
@@ -120,12 +121,7 @@ def the_head_service_comes_first() -> Any:
         if not isinstance(found, dict) or observed.owns(found):
             plan(draft, observed, *rest)
 
-    return replaced((_planner_of_routes(), "plan_services", in_a_row))
-
-
-def _planner_of_routes() -> Any:
-    """The module that moves requests, whichever holds the name."""
-    return service if hasattr(service, "plan_services") else import_module("heliostat.plan.rayservice.whole")
+    return replaced((whole, "plan_services", in_a_row))
 
 
 def the_former_cluster_goes_at_once() -> Any:
@@ -217,11 +213,11 @@ def it_is_given_up_and_goes_on() -> Any:
 
 def all_requests_move_at_once() -> Any:
     """KubeRay PR 3166: a step is as large as it likes."""
-    return replaced((steps, "next_weights", lambda split, _pace: (100, 0) if split.is_back else (0, 100)))
+    return replaced((pair, "next_weights", lambda split, _pace: (100, 0) if split.is_back else (0, 100)))
 
 
 def requests_move_without_a_pause() -> Any:
-    return replaced((steps, "seconds_until_due", lambda *_arguments: 0.0))
+    return replaced((holds, "seconds_until_due", lambda *_arguments: 0.0))
 
 
 def _mutant(plant: Callable[[], Any], *found_by: str, since: int = 0) -> Mutant:
