@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from heliostat.kube import core_schema
-from heliostat.kube.core_schema import MergeRule
 from heliostat.kube.schema import check
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -61,17 +60,19 @@ def test_every_kind_and_everything_it_refers_to_is_in_the_table() -> None:
 
 
 @pytest.mark.parametrize(
-    ("definition", "field", "rule"),
+    ("definition", "field", "strategy", "key"),
     [
-        ("core.v1.PodSpec", "containers", MergeRule("merge", "name")),
-        ("core.v1.Container", "ports", MergeRule("merge", "containerPort")),
-        ("core.v1.PodSpec", "volumes", MergeRule("merge,retainKeys", "name")),
-        ("core.v1.Container", "args", MergeRule("replace", "")),
-        ("apps.v1.DeploymentSpec", "strategy", MergeRule("retainKeys", "")),
+        ("core.v1.PodSpec", "containers", "merge", "name"),
+        ("core.v1.Container", "ports", "merge", "containerPort"),
+        ("core.v1.PodSpec", "volumes", "merge,retainKeys", "name"),
+        ("core.v1.Container", "args", None, None),
+        ("apps.v1.DeploymentSpec", "strategy", "retainKeys", None),
     ],
 )
-def test_merge_rules_are_kept(definition: str, field: str, rule: MergeRule) -> None:
-    assert core_schema.merge_rule(definition, field) == rule
+def test_merge_rules_are_kept(definition: str, field: str, strategy: str | None, key: str | None) -> None:
+    found = core_schema.definition(definition)["properties"][field]
+    assert found.get("x-kubernetes-patch-strategy") == strategy
+    assert found.get("x-kubernetes-patch-merge-key") == key
 
 
 def test_a_sound_pod_fits_and_a_misspelt_field_is_found() -> None:

@@ -8,7 +8,6 @@ from heliostat.kube.owners import (
     build_controller_reference,
     controller_of,
     is_controlled_by,
-    is_owned_by,
     owner_references,
 )
 
@@ -37,14 +36,11 @@ def test_only_the_controller_controls() -> None:
     assert controller_of(pod) == build_controller_reference(OWNER)
     assert is_controlled_by(pod, "u1")
     assert not is_controlled_by(pod, "u0")
-    assert is_owned_by(pod, "u0")
-    assert not is_owned_by(pod, "u2")
 
 
 def test_no_uid_owns_nothing() -> None:
     pod = child({"controller": True, "uid": ""})
     assert not is_controlled_by(pod, "")
-    assert not is_owned_by(pod, "")
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from heliostat.kube.persisted import Intent, Persisted, find_premature_use, persisted
+from heliostat.kube.persisted import find_premature_use
 from heliostat.kube.plan import Action, Create, Delete, Effect, Plan, Ref, Stage, WriteStatus
 
 RAY_JOB = Ref("ray.io/v1", "RayJob", "default", "job")
@@ -11,15 +11,6 @@ ID = "job-x7k2p"
 
 def status(*introduces: str) -> WriteStatus:
     return WriteStatus(RAY_JOB, "u", "1", {"jobId": ID}, "NewAttempt", introduces)
-
-
-def test_a_name_that_the_status_shows_may_be_used() -> None:
-    assert persisted(ID, lambda: "another") == Persisted(ID)
-
-
-@pytest.mark.parametrize("shown", [None, ""])
-def test_a_name_that_no_status_shows_is_only_an_intent(shown: str | None) -> None:
-    assert persisted(shown, lambda: ID) == Intent(ID)
 
 
 @pytest.mark.parametrize(

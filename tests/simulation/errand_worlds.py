@@ -13,7 +13,6 @@ from msgspec import Struct
 from heliostat.kube.facts import Fact, FactKey, Unknown
 from heliostat.kube.jsontree import JsonObject, encode_json
 from heliostat.kube.objects import Key, Object
-from heliostat.kube.persisted import Intent, persisted
 from heliostat.kube.plan import Effect, Plan, Stage, Wait, WriteStatus
 from heliostat.kube.resource_types import ResourceType
 from heliostat.runtime.cache import CachedKind
@@ -128,20 +127,21 @@ class Errands:
         errand = self._errands.get(key)
         if errand is None or errand.status.result == "DONE":
             return Plan()
-        named = persisted(errand.status.id, lambda: f"errand-{errand.metadata.uid[-4:]}")
-        if isinstance(named, Intent):
-            return Plan(status=_write(errand, {"id": named.value}, (named.value,)))
-        fact = FactKey("errand", f"{key.namespace}/{key.name}/{named.name}")
-        self._facts.watch(fact, lambda: self._read(named.name), 2.0, source="office")
+        name = errand.status.id
+        if not name:
+            new = f"errand-{errand.metadata.uid[-4:]}"
+            return Plan(status=_write(errand, {"id": new}, (new,)))
+        fact = FactKey("errand", f"{key.namespace}/{key.name}/{name}")
+        self._facts.watch(fact, lambda: self._read(name), 2.0, source="office")
         match self._facts.get(fact):
             case Unknown(why):
                 return Plan(waits=(Wait("OfficeUnknown", why, "it answers"),))
             case Fact("MISSING"):
-                effect = Effect(SEND, {"id": named.name}, named.name, "Missing", decided_on=(fact,), touches=(fact,))
+                effect = Effect(SEND, {"id": name}, name, "Missing", decided_on=(fact,), touches=(fact,))
                 return Plan(stages=(Stage("send", (msgspec.structs.replace(effect, seconds=REQUEST_SECONDS),)),))
             case Fact(result):
                 is_new = result != errand.status.result
-                return Plan(status=_write(errand, {"id": named.name, "result": result}) if is_new else None)
+                return Plan(status=_write(errand, {"id": name, "result": result}) if is_new else None)
 
     async def _read(self, name: str) -> str:
         try:

@@ -28,10 +28,6 @@ CREATION_RULES: dict[str, Predicate] = {
 }
 
 
-def is_transition_rule(rule: str) -> bool:
-    return "oldSelf" in rule
-
-
 def creation_rule(rule: str) -> Predicate | None:
     """The predicate behind a rule's text; None for a rule that only an update can break."""
     return CREATION_RULES.get(rule)

@@ -29,11 +29,6 @@ class CronPolicy(Struct, frozen=True, kw_only=True):
     keep_successful: int | None = None
     keep_failed: int | None = None
 
-    @property
-    def looks_at_runs(self) -> bool:
-        """Whether what became of earlier runs decides anything."""
-        return self.concurrency != ALLOW or self.keep_successful is not None or self.keep_failed is not None
-
 
 def read_policy(annotations: Mapping[str, str] | None) -> CronPolicy:
     """Of annotations without problems."""

@@ -9,13 +9,12 @@ import tty
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
-from typing import Any, TypeAlias
+from typing import Any
 
 import msgspec
 
 INPUT, OUTPUT = 0, 1  # descriptors: a shell may have closed what Python calls stdin
 _READ = 32 * 1024
-Doing: TypeAlias = Coroutine[Any, Any, None]
 
 
 def is_terminal() -> bool:

@@ -26,7 +26,7 @@ from heliostat.embedded.access.kubeconfig import build_kubeconfig
 from heliostat.embedded.access.listening import build_gate, refuse_exposure
 from heliostat.embedded.access.private_files import make_private_directory
 from heliostat.embedded.access.rbac import Policy
-from heliostat.embedded.access.service_account_tokens import Existing
+from heliostat.embedded.access.service_account_tokens import Existing, read_existing
 from heliostat.embedded.access.tls import build_server_context
 from heliostat.embedded.access.token_requests import Issuer
 from heliostat.embedded.access.token_signing import TokenSigner, TokenVerifier
@@ -51,7 +51,6 @@ from heliostat.embedded.storage.sqlite_journal import SqliteJournal
 from heliostat.embedded.storage.store import Store
 from heliostat.kube.hidden import Hidden
 from heliostat.kube.jsontree import JsonObject, encode_json
-from heliostat.kube.timestamps import parse_timestamp
 
 if TYPE_CHECKING:
     from heliostat.embedded.history.recorder import HistoryOptions
@@ -210,9 +209,7 @@ class EmbeddedServer:
         record = self.store.get(Key(resource, namespace, name))
         if record is None:
             return None
-        metadata = msgspec.json.decode(record.body)["metadata"]
-        deleted = metadata.get("deletionTimestamp")
-        return Existing(metadata["uid"], parse_timestamp(deleted) if deleted else None)
+        return read_existing(msgspec.json.decode(record.body))
 
     def _start_history(self) -> None:
         if self._options.history is None:

@@ -7,7 +7,7 @@ to each other by name (``$ref``), and each one is decoded when it is first asked
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -24,13 +24,6 @@ class CoreKind(NamedTuple):
     definition: str
     plural: str
     is_namespaced: bool
-
-
-class MergeRule(NamedTuple):
-    """How a strategic merge patch treats a list or object: by which key items meet, and whether to merge at all."""
-
-    strategy: str = "replace"
-    key: str = ""
 
 
 class _Table(msgspec.Struct, frozen=True):
@@ -66,13 +59,6 @@ def raw_definitions() -> Mapping[str, msgspec.Raw]:
 
 def find_kind(api_version: str, kind: str) -> CoreKind | None:
     return _kinds_by_name().get((api_version, kind))
-
-
-def merge_rule(name: str, field: str) -> MergeRule:
-    """What a strategic merge patch does with one field of a definition."""
-    schema: dict[str, Any] = definition(name).get("properties", {}).get(field, {})
-    strategy = schema.get("x-kubernetes-patch-strategy")
-    return MergeRule(strategy, schema.get("x-kubernetes-patch-merge-key", "")) if strategy else MergeRule()
 
 
 @cache

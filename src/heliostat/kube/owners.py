@@ -39,8 +39,3 @@ def controller_of(tree: JsonObject) -> JsonObject | None:
 def is_controlled_by(tree: JsonObject, uid: str) -> bool:
     controller = controller_of(tree)
     return controller is not None and bool(uid) and controller.get("uid") == uid
-
-
-def is_owned_by(tree: JsonObject, uid: str) -> bool:
-    """Any owner, controller or not."""
-    return bool(uid) and any(reference.get("uid") == uid for reference in owner_references(tree))

@@ -2,52 +2,20 @@
 
 A process can die between any two calls. Whatever was made under a name that no status holds is lost to the next
 process: it would draw another name and do the work twice. So a plan that needs a new name (a job id, the name of a
-child, an attempt) does nothing but write it down; when the view shows it, and only then, plans may use it:
-
-    job_id = persisted(status.get("jobId"), lambda: derive_job_id(...))
-    if isinstance(job_id, Intent):
-        return plan_status({**status, "jobId": job_id.value}, introduces=(job_id.value,))
-    … Effect("submit-job", {"submission_id": job_id.name}, …)
+child, an attempt) does nothing but write it down, and says so with ``WriteStatus.introduces``; when the view shows it,
+and only then, plans may use it.
 
 The view is what makes it safe: the loop plans again only when its caches have seen our own status write. A plan that
 names in its actions what its own status introduces is refused by the executor (``find_premature_use``).
 """
 
-from collections.abc import Callable
-from typing import TypeAlias
-
 import msgspec
-from msgspec import Struct
 
 from heliostat.kube.plan import Action, Plan
 
 
-class Persisted(Struct, frozen=True):
-    """The view shows it: use ``name``."""
-
-    name: str
-
-
-class Intent(Struct, frozen=True):
-    """Not written down yet: ``value`` is for the status alone, together with ``WriteStatus.introduces``."""
-
-    value: str
-
-
-Named: TypeAlias = Persisted | Intent
-
-
 class PrematureUseError(Exception):
     """A bug: an action uses a name that only the status write of the same plan would make known."""
-
-
-def persisted(shown: str | None, choose: Callable[[], str]) -> Named:
-    """The name that the observed status shows, or else the one to write down first.
-
-    ``choose`` must give the same name for the same view (derive it, as ``suffixes.py`` does): a repeated pass then
-    repeats the intent and makes no second one.
-    """
-    return Persisted(shown) if shown else Intent(choose())
 
 
 def find_premature_use(plan: Plan) -> tuple[str, Action] | None:

@@ -77,8 +77,10 @@ class _Metric(ABC):
         return values if len(known) < MOST_SERIES else (OTHER,) * len(values)
 
 
-class _Plain(_Metric):
-    """One number for each combination of labels."""
+class Counter(_Metric):
+    """One number for each combination of labels, that only grows."""
+
+    type = "counter"
 
     def __init__(self, name: str, about: str, labels: Iterable[str] = ()) -> None:
         super().__init__(name, about, labels)
@@ -87,7 +89,9 @@ class _Plain(_Metric):
     def value(self, *labels: str) -> float:
         return self._values.get(labels, 0.0)
 
-    def _add(self, labels: Labels, by: float) -> None:
+    def inc(self, *labels: str, by: float = 1.0) -> None:
+        if by < 0:
+            raise MetricError(f"{self.name} only counts upwards, not by {by}")
         with self._changing:
             if labels in self._values:
                 self._values[labels] += by
@@ -100,31 +104,6 @@ class _Plain(_Metric):
             values = list(self._values.items())
         for labels, value in values:
             yield _sample(self.name, zip(self.labels, labels, strict=True), value)
-
-
-class Counter(_Plain):
-    type = "counter"
-
-    def inc(self, *labels: str, by: float = 1.0) -> None:
-        if by < 0:
-            raise MetricError(f"{self.name} only counts upwards, not by {by}")
-        self._add(labels, by)
-
-
-class Gauge(_Plain):
-    type = "gauge"
-
-    def set(self, value: float, *labels: str) -> None:
-        with self._changing:
-            self._values[self._admit(labels, self._values)] = value
-
-    def inc(self, *labels: str, by: float = 1.0) -> None:
-        self._add(labels, by)
-
-    def forget(self, *labels: str) -> None:
-        """What it measured is gone."""
-        with self._changing:
-            self._values.pop(labels, None)
 
 
 class Readout(_Metric):
@@ -200,9 +179,6 @@ class Registry:
 
     def counter(self, name: str, about: str, *labels: str) -> Counter:
         return self._add(Counter(name, about, labels))
-
-    def gauge(self, name: str, about: str, *labels: str) -> Gauge:
-        return self._add(Gauge(name, about, labels))
 
     def histogram(self, name: str, about: str, *labels: str, buckets: tuple[float, ...] = SECONDS) -> Histogram:
         return self._add(Histogram(name, about, labels, buckets))

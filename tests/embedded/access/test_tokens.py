@@ -1,7 +1,6 @@
 """Known bearer tokens, and checks put together."""
 
 import hmac
-import os
 
 import pytest
 
@@ -13,7 +12,6 @@ from heliostat.embedded.access.tokens import (
     TokenVerdict,
     Verified,
     check_each,
-    new_token,
 )
 from heliostat.embedded.access.users import User
 from heliostat.kube.hidden import Hidden
@@ -42,19 +40,6 @@ def test_a_token_is_known_or_not(token: str, verdict: TokenVerdict) -> None:
 def test_a_known_token_is_meant_for_this_server_only() -> None:
     assert TOKENS.check("token-of-ann", ("elsewhere",), 0.0) == UNKNOWN_TOKEN
     assert TOKENS.check("token-of-ann", ("elsewhere", *HERE), 0.0) == Verified(ANN, HERE)
-
-
-def test_new_tokens_have_256_bits_and_differ() -> None:
-    asked: list[int] = []
-
-    def chance(count: int) -> bytes:
-        asked.append(count)
-        return os.urandom(count)
-
-    tokens = {new_token(chance).reveal() for _ in range(50)}
-    assert len(tokens) == 50
-    assert set(asked) == {32}
-    assert all(len(bytes.fromhex(token)) == 32 for token in tokens)
 
 
 @pytest.mark.parametrize("token", ["token-of-ann", "token-of-ben", "unknown"])

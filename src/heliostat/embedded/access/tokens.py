@@ -15,7 +15,6 @@ from msgspec import Struct
 from heliostat.embedded.access.users import User
 from heliostat.kube.hidden import Hidden
 
-TOKEN_BYTES = 32
 LONGEST_TOKEN = 16 * 1024  # characters; no header is longer
 
 
@@ -35,11 +34,6 @@ UNKNOWN_TOKEN = TokenRefused("invalid bearer token")
 TokenVerdict: TypeAlias = Verified | TokenRefused
 # A token, the audiences it must be meant for (one of them suffices), and the time.
 CheckToken: TypeAlias = Callable[[str, tuple[str, ...], float], TokenVerdict]
-
-
-def new_token(random_bytes: Callable[[int], bytes]) -> Hidden:
-    """A token for somebody, from a source of chance such as ``os.urandom``."""
-    return Hidden(random_bytes(TOKEN_BYTES).hex())
 
 
 class StaticTokens:

@@ -44,9 +44,6 @@ class StreamCounts:
     def is_full(self, user: str) -> bool:
         return self._open[user] >= self._most
 
-    def open_of(self, user: str) -> int:
-        return self._open[user]
-
     @contextmanager
     def counting(self, user: str) -> Iterator[None]:
         self._open[user] += 1

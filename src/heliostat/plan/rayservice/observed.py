@@ -42,7 +42,6 @@ from heliostat.plan.rayservice.endpoints import SERVICE_OF_SLICE, count_ready
 
 ACTIVE, PENDING = "activeServiceStatus", "pendingServiceStatus"
 DEFAULT_SETTINGS = Settings()
-NOT_ASKED = Unknown("Serve has not been asked")
 
 
 class Sent(Struct, frozen=True):

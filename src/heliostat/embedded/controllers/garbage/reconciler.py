@@ -10,16 +10,12 @@ from heliostat.embedded.controllers.garbage.graph import Graph, Node
 from heliostat.kube.objects import Key, Object
 from heliostat.kube.plan import Effect, Plan
 from heliostat.kube.resource_types import ResourceType, ResourceTypes
-from heliostat.runtime.cache import Cache, CachedKind
+from heliostat.runtime.cache import Cache
 from heliostat.runtime.client import Client
 from heliostat.runtime.errors import NotFoundError
 from heliostat.runtime.reconciler import Signal, Source, Subject, signalled, subject_of
 
 UNCOLLECTED = frozenset({"events", "events.events.k8s.io", "leases.coordination.k8s.io"})
-
-
-def metadata_kind(resource: ResourceType) -> CachedKind[Object]:
-    return CachedKind(resource, Object, metadata_only=True)
 
 
 class GarbageCollector:

@@ -40,9 +40,5 @@ class Service(Object, frozen=True, rename="camel"):
         """Otherwise somebody else says what its endpoints are."""
         return self.spec.type != "ExternalName" and bool(self.spec.selector)
 
-    def selects(self, labels: dict[str, str]) -> bool:
-        selector = self.spec.selector
-        return bool(selector) and selector is not None and selector.items() <= labels.items()
-
 
 SERVICES: CachedKind[Service] = CachedKind(SERVICE, Service)
