@@ -1,4 +1,7 @@
-"""ARCHITECTURE.md is a map of the tree that stands: what it names is there, and every package is on it."""
+"""ARCHITECTURE.md is a map of the tree that stands: what it names is there, and every package is on it.
+
+The code that the pages of docs/decisions name is there, too.
+"""
 
 import re
 from fnmatch import fnmatch
@@ -30,7 +33,7 @@ def named_paths() -> list[str]:
     prose = re.sub(r"```.*?```", "", TEXT, flags=re.DOTALL)
     quoted = [
         name
-        for name in re.findall(r"`([\w./<>*-]+)`", prose)
+        for name in quoted_names(prose)
         if name.endswith((".py", "/")) or re.fullmatch(r"[a-z_]+(/[\w<>-]+)+", name)
     ]
     linked = re.findall(r"\]\(([\w./-]+)\)", prose)
@@ -38,9 +41,18 @@ def named_paths() -> list[str]:
     return sorted({name.rstrip("/") for name in (*quoted, *linked, *drawn)})
 
 
+def quoted_names(text: str) -> list[str]:
+    return re.findall(r"`([\w./<>*-]+)`", text)
+
+
 @pytest.mark.parametrize("name", named_paths())
 def test_a_path_that_it_names_exists(name: str) -> None:
     assert is_there(name)
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs" / "decisions").glob("*.md")), ids=lambda page: page.stem)
+def test_the_modules_that_a_decision_names_exist(page: Path) -> None:
+    assert [name for name in quoted_names(page.read_text()) if name.endswith(".py") and not is_there(name)] == []
 
 
 @pytest.mark.parametrize(
