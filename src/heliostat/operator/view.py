@@ -21,29 +21,29 @@ from heliostat.runtime.reconciler import KeysOf
 
 
 class Interests:
-    """Which clusters looked for an object that was not there, or not theirs."""
+    """Which reconciled objects looked for an object that was not there, or not theirs."""
 
     def __init__(self) -> None:
-        self._clusters: dict[tuple[KindName, Key], set[Key]] = {}
+        self._asking: dict[tuple[KindName, Key], set[Key]] = {}
         self._wanted: dict[Key, set[tuple[KindName, Key]]] = {}
 
-    def note(self, cluster: Key, kind: KindName, key: Key) -> None:
-        self._clusters.setdefault((kind, key), set()).add(cluster)
-        self._wanted.setdefault(cluster, set()).add((kind, key))
+    def note(self, asking: Key, kind: KindName, key: Key) -> None:
+        self._asking.setdefault((kind, key), set()).add(asking)
+        self._wanted.setdefault(asking, set()).add((kind, key))
 
-    def forget(self, cluster: Key) -> None:
-        """Before the cluster is looked at again, or when it is gone."""
-        for wanted in self._wanted.pop(cluster, ()):
-            clusters = self._clusters[wanted]
-            clusters.discard(cluster)
-            if not clusters:
-                del self._clusters[wanted]
+    def forget(self, asking: Key) -> None:
+        """Before it is reconciled again, or when it is gone."""
+        for wanted in self._wanted.pop(asking, ()):
+            others = self._asking[wanted]
+            others.discard(asking)
+            if not others:
+                del self._asking[wanted]
 
     def wanting(self, kind: KindName, key: Key) -> list[Key]:
-        return sorted(self._clusters.get((kind, key), ()))
+        return sorted(self._asking.get((kind, key), ()))
 
     def awaiting(self, kind: KindName) -> KeysOf:
-        """The clusters that a change of an object of this kind concerns because they looked for it."""
+        """The keys that a change of an object of this kind concerns because they looked for it."""
 
         def keys_of(before: Object | None, after: Object | None) -> Iterable[Key]:
             item = after or before
@@ -63,10 +63,10 @@ def when_gone(keys_of: KeysOf) -> KeysOf:
 
 
 class CachedObjects:
-    """The view of one cluster, for the length of one plan."""
+    """The view from one reconciled object, for the length of one plan."""
 
-    def __init__(self, cluster: Key, uid: str, caches: Mapping[KindName, Scoped[Any]], interests: Interests) -> None:
-        self._cluster = cluster
+    def __init__(self, key: Key, uid: str, caches: Mapping[KindName, Scoped[Any]], interests: Interests) -> None:
+        self._key = key
         self._uid = uid
         self._caches = caches
         self._interests = interests
@@ -83,7 +83,7 @@ class CachedObjects:
         cache = self._cache(kind)
         if isinstance(cache, Unknown):
             return cache
-        return _trees(kind, cache.in_namespace(self._cluster.namespace))
+        return _trees(kind, cache.in_namespace(self._key.namespace))
 
     def list_owned(self, kind: KindName, uid: str) -> tuple[JsonObject, ...] | Unknown:
         known = self._owned.get((kind, uid))
@@ -102,18 +102,18 @@ class CachedObjects:
         cache = self._cache(kind)
         if isinstance(cache, Unknown):
             return cache
-        key = Key(self._cluster.namespace if RESOURCES[kind].is_namespaced else "", name)
+        key = Key(self._key.namespace if RESOURCES[kind].is_namespaced else "", name)
         item = cache.get(key)
         tree = build_tree(kind, item) if item is not None else None
         if tree is None or not is_controlled_by(tree, self._uid):
-            self._interests.note(self._cluster, kind, key)
+            self._interests.note(self._key, kind, key)
         self._found[kind, name] = tree
         return tree
 
     def find_if_read(self, kind: KindName, name: str) -> JsonObject | None:
         """Nobody looks again because it is not known."""
         scoped = self._caches.get(kind)
-        cache = scoped.in_namespace(self._cluster.namespace) if scoped is not None else None
+        cache = scoped.in_namespace(self._key.namespace) if scoped is not None else None
         is_known = cache is not None and not cache.refused and cache.synced.is_set()
         found = self.find(kind, name) if is_known else None
         return None if isinstance(found, Unknown) else found
@@ -122,7 +122,7 @@ class CachedObjects:
         scoped = self._caches.get(kind)
         if scoped is None:
             return UNKNOWN
-        cache = scoped.in_namespace(self._cluster.namespace)
+        cache = scoped.in_namespace(self._key.namespace)
         if cache.refused or not cache.synced.is_set():
             self._has_unknown = True
             return Unknown(cache.refused or f"{cache.kind} has not been listed yet")
