@@ -83,6 +83,24 @@ def test_many_slices_are_fine_while_time_passes(monkeypatch: pytest.MonkeyPatch)
     run_virtual(main())
 
 
+def test_who_was_woken_a_hair_too_early_and_waits_for_the_rest_gets_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a reconciler does whose deadline is by another clock than the loop's."""
+    monkeypatch.setattr(virtual_time, "MOST_SLICES_AT_ONE_INSTANT", 100)
+
+    async def main() -> float:
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + 5.0
+        await asyncio.sleep(5.0 - 4e-7)
+        while loop.time() < deadline:
+            reached = asyncio.Event()
+            loop.call_at(deadline, reached.set)
+            await asyncio.sleep(0)  # there is always somebody who has something to do
+            await reached.wait()
+        return loop.time() - deadline
+
+    assert run_virtual(main(), start=20_000.0) < 1e-5
+
+
 def test_threads_are_refused() -> None:
     async def main() -> None:
         await asyncio.to_thread(time.monotonic)

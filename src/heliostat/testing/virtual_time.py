@@ -15,6 +15,7 @@ T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 
 MOST_SLICES_AT_ONE_INSTANT = 1_000_000
+RESOLUTION = 1e-6  # seconds
 
 
 class VirtualTimeError(RuntimeError):
@@ -60,10 +61,19 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
         self._stepping = _SteppingSelector(start)
         super().__init__(self._stepping)
         # A timer counts as due this long before its time. The default is finer than floats are after a few months.
-        self._clock_resolution = 1e-6
+        self._clock_resolution = RESOLUTION
 
     def time(self) -> float:
         return self._stepping.now
+
+    def call_at(
+        self, when: float, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
+    ) -> asyncio.TimerHandle:
+        # A timer for a moment that is not yet, but counts as due, would run at once; and who looks at the clock then
+        # and waits for the rest would do so for ever, for no time passes meanwhile.
+        now = self.time()
+        later = now + 2 * RESOLUTION if now < when <= now + RESOLUTION else when
+        return super().call_at(later, callback, *args, context=context)
 
     def call_soon_threadsafe(
         self, callback: Callable[[*Ts], object], *args: *Ts, context: Context | None = None
