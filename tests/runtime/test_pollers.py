@@ -472,3 +472,20 @@ def test_a_fetch_that_begins_at_once_takes_along_what_is_almost_due() -> None:
         assert (source.asked, other.asked) == ([0, 9.7], [9.7])
 
     in_virtual_time(test, early_seconds=0.5)
+
+
+def test_a_last_look_that_is_a_little_early_is_not_repeated_at_the_same_moment() -> None:
+    async def test(facts: Facts, told: list[tuple[float, str]]) -> None:
+        source, other = Source(), Source()
+        facts.watch("a", source.fetch, 10)
+        await asyncio.sleep(1)
+        source.value = OSError("connection refused")
+        await asyncio.sleep(28.9995)
+        facts.watch("b", other.fetch, 100)  # begins at once, and "a" goes with it, just young enough
+        assert source.asked == [0, 10, pytest.approx(19.5)]
+        await asyncio.sleep(1)
+        assert source.asked[3:] == [pytest.approx(29.9995), pytest.approx(30.002)]
+        assert isinstance(facts.get("a"), Unknown)
+        assert [key for _, key in told] == ["a", "b", "a"]
+
+    in_virtual_time(test, early_seconds=0.5)

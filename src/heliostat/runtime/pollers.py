@@ -81,6 +81,7 @@ class FactCache(Generic[K, V]):
         self._parallel = parallel or Parallel()
         self._fetch_seconds = fetch_seconds
         self._early_seconds = early_seconds
+        self._slack = min(_TIMER_SLACK, early_seconds)  # by which a fetch may begin early on its own
         self._watched: dict[K, _Watched[V]] = {}
         self._appointments: list[tuple[float, int, K, str]] = []
         self._parked: dict[str, deque[tuple[float, int, K, str]]] = {}  # due, and their source has no place free
@@ -161,7 +162,7 @@ class FactCache(Generic[K, V]):
 
     def _begin_due(self, group: asyncio.TaskGroup) -> None:
         now = self._clock()
-        if not self._appointments or self._appointments[0][0] > now + min(_TIMER_SLACK, self._early_seconds):
+        if not self._appointments or self._appointments[0][0] > now + self._slack:
             return
         soon = now + self._early_seconds
         while self._appointments and self._appointments[0][0] <= soon and self._fetching < self._parallel.in_all:
@@ -269,8 +270,9 @@ class FactCache(Generic[K, V]):
         if is_unknown:
             watched.told = False
         elif watched.fetched_at is not None:
-            # Look again when it gets too old, so that its loss is told then and not at some later fetch.
-            again = min(again, max(self._clock(), watched.fetched_at + watched.greatest_age))
+            # Look again when it is too old, so that its loss is told then and not at some later fetch; not earlier, or
+            # a fetch that fails at once would be followed by the next one until it is.
+            again = min(again, watched.fetched_at + watched.greatest_age + 2 * self._slack)
         self._arrange(key, watched, again)
         if is_news:
             self._tell(key, watched)
@@ -278,11 +280,12 @@ class FactCache(Generic[K, V]):
     def _read(self, watched: _Watched[V]) -> Fact[V] | Unknown:
         if watched.fetched_at is None:
             return Unknown(watched.reason)
-        age = self._clock() - watched.fetched_at
+        now = self._clock()
+        age = now - watched.fetched_at
         if watched.known_version != watched.version:
             why = watched.reason if watched.failures else "it is being fetched anew"
             return Unknown(f"{why} (last known {age:.0f} s ago)")
-        if age >= watched.greatest_age:
+        if now >= watched.fetched_at + watched.greatest_age:
             return Unknown(
                 f"{watched.reason if watched.failures else 'its fetch is late'} (last known {age:.0f} s ago)"
             )
