@@ -245,8 +245,9 @@ class TestProbes:
         assert probe["failureThreshold"] == 1
         assert "httpGet" not in probe
 
-    def test_ports_follow_the_parameters_and_a_users_probe_stays(self) -> None:
-        params = {"dashboard-agent-listen-port": "8365", "dashboard-port": "no number"}
+    @pytest.mark.parametrize("no_number", ["no number", "8_266", " 8266", "９", str(2**31)])
+    def test_ports_follow_the_parameters_and_a_users_probe_stays(self, no_number: str) -> None:
+        params = {"dashboard-agent-listen-port": "8365", "dashboard-port": no_number}
         own = {"livenessProbe": {"tcpSocket": {"port": 1}}}
         container = head_spec(desired(head={"rayStartParams": params}, head_container=own))["containers"][0]
         assert container["livenessProbe"] == {"tcpSocket": {"port": 1}}

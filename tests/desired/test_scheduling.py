@@ -72,10 +72,11 @@ class TestVolcano:
         assert metadata["annotations"]["scheduling.k8s.io/group-name"] == "ray-demo-pg"
         assert metadata["annotations"]["volcano.sh/task-spec"] == "small"
 
-    def test_a_tier_that_is_no_number_is_impossible(self) -> None:
+    @pytest.mark.parametrize("tier", ["two", "1_0", "9" * 20])
+    def test_a_tier_that_is_no_number_is_impossible(self, tier: str) -> None:
         labels = {
             "volcano.sh/network-topology-mode": "hard",
-            "volcano.sh/network-topology-highest-tier-allowed": "two",
+            "volcano.sh/network-topology-highest-tier-allowed": tier,
         }
         assert isinstance(scheduled("volcano", metadata={"labels": labels}).scheduling, Impossible)
 

@@ -1,6 +1,7 @@
 """Ports of the head, as containers name them and as Services offer them (constants.md §5.2)."""
 
 from heliostat.api.markers import JsonObject
+from heliostat.kube.counts import read_whole
 
 GCS_PORT = 6379
 DASHBOARD_PORT = 8265
@@ -41,11 +42,8 @@ def container_port(container: JsonObject, name: str, default: int) -> int:
 
 def port_param(params: dict[str, str], key: str, default: int) -> int:
     """A port from rayStartParams, when it is a 32-bit integer."""
-    try:
-        port = int(params.get(key, ""))
-    except ValueError:
-        return default
-    return port if -(2**31) <= port < 2**31 else default
+    port = read_whole(params.get(key, ""))
+    return port if port is not None and -(2**31) <= port < 2**31 else default
 
 
 def add_metrics_port(container: JsonObject) -> None:

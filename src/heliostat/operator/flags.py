@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from msgspec import Struct, structs
 
 from heliostat.api.settings import BATCH_SCHEDULERS, GATES, Settings, default_gates
+from heliostat.kube.counts import read_whole
 from heliostat.kube.nearest import nearest_name
 from heliostat.operator.config_file import Configuration, decode_configuration
 from heliostat.operator.usage_error import UsageError
@@ -203,7 +204,5 @@ def _environment_changes(environment: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _seconds(environment: Mapping[str, str], name: str, default: int = 300) -> int:
-    try:
-        return int(environment.get(name, ""))
-    except ValueError:
-        return default
+    seconds = read_whole(environment.get(name, ""))
+    return default if seconds is None else seconds

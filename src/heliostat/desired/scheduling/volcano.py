@@ -7,6 +7,7 @@ from heliostat.desired.raycluster.context import BuildContext, build_owned
 from heliostat.desired.raycluster.resources import format_quantities, pod_requests, sum_quantities
 from heliostat.desired.raycluster.sizes import desired_resources, desired_workers, min_resources, min_workers
 from heliostat.desired.slots import Impossible
+from heliostat.kube.counts import read_whole
 
 _QUEUE = "volcano.sh/queue-name"
 _TOPOLOGY_MODE = "volcano.sh/network-topology-mode"
@@ -53,12 +54,12 @@ def build_pod_group(context: BuildContext, name: str, beside: tuple[JsonObject, 
 
 def _network_topology(context: BuildContext) -> JsonObject | Impossible:
     topology: JsonObject = {"mode": context.labels[_TOPOLOGY_MODE]}
-    tier = context.labels.get(_TOPOLOGY_TIER)
-    if tier is not None:
-        try:
-            topology["highestTierAllowed"] = int(tier)
-        except ValueError:
-            return Impossible(f"the label {_TOPOLOGY_TIER} must be an integer, got {tier!r}")
+    text = context.labels.get(_TOPOLOGY_TIER)
+    if text is not None:
+        tier = read_whole(text)
+        if tier is None:
+            return Impossible(f"the label {_TOPOLOGY_TIER} must be an integer, got {text!r}")
+        topology["highestTierAllowed"] = tier
     return topology
 
 
