@@ -7,7 +7,7 @@ a hundred Pods that came up do not silence the one that could not. Everything he
 clock or the API.
 
 Events are written in the form of ``v1``, with what both forms have: people sort by ``lastTimestamp``, which only this
-one may say, and newer readers find ``eventTime`` and ``series``.
+one may say, and newer readers find ``eventTime`` and ``series``. Differs from KubeRay: event-form.
 """
 
 import hashlib

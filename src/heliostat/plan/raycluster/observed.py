@@ -52,7 +52,10 @@ class ObservedCluster(Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def own_pods(self) -> tuple[PodView, ...] | Unknown:
-        """By name, so that every decision over Pods has one order."""
+        """By name, so that every decision over Pods has one order.
+
+        Differs from KubeRay: R5-6 goes by labels alone, also for Pods that a deleted cluster has left.
+        """
         if isinstance(self.pods, Unknown):
             return self.pods
         uid = self.cluster.metadata.uid
