@@ -1,6 +1,10 @@
 """How text is broken for a terminal."""
 
-from heliostat.cli.main import usage
+from contextlib import suppress
+
+import pytest
+
+from heliostat.cli.main import COMMANDS, main, usage
 from heliostat.cli.prose import fit
 
 
@@ -16,3 +20,13 @@ def test_a_path_is_never_broken() -> None:
 
 def test_the_list_of_commands_fits_a_terminal() -> None:
     assert max(map(len, usage().splitlines())) <= 80
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_help_of_every_command_fits_a_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    with suppress(SystemExit):
+        main([command, "--help"])
+    assert max(map(len, capsys.readouterr().out.splitlines())) <= 80

@@ -183,7 +183,8 @@ def test_an_address_without_a_host_is_open_to_others_only_inside_a_cluster(
     assert address.bound(is_in_cluster=False).host == outside
 
 
-def test_every_flag_has_its_sentence() -> None:
+def test_every_flag_has_its_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
     names = {field.name.replace("_", "-") for field in structs.fields(ProcessFlags)}
     assert names == {*FLAG_SENTENCES, *HIDDEN}
     page = render_help()

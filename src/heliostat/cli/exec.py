@@ -32,7 +32,7 @@ def run(arguments: list[str]) -> int:
 def _parse(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="heliostat exec",
-        usage="heliostat exec RAYCLUSTER|POD|FILE [-c CONTAINER] [OPTIONS] -- COMMAND [ARGUMENT …]",
+        usage="heliostat exec RAYCLUSTER|POD|FILE [OPTIONS] -- COMMAND [ARGUMENT …]",
         description="Run a command in a container. A RayCluster stands for its head Pod. Input goes to the command;"
         " when input and output are a terminal, so is the command's. The exit code is the command's.",
         allow_abbrev=False,

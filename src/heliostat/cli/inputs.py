@@ -6,10 +6,20 @@ from collections.abc import Iterator
 from pathlib import Path as FilePath
 
 from heliostat.cli.errors import CommandError
+from heliostat.cli.prose import fit
 from heliostat.kube.documents import Document, DocumentError, read_documents
 from heliostat.operator.flags import FLAG_HELP
 
 _SUFFIXES = (".yaml", ".yml", ".json")
+
+
+class _LinewiseHelp(argparse.HelpFormatter):
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        """Each line on its own: the operator's flags stay a list."""
+        flow = super()._fill_text
+        return "\n".join(
+            fit(line, width) if line.startswith(" ") else flow(line, width, indent) for line in text.split("\n")
+        )
 
 
 def build_parser(command: str, description: str) -> argparse.ArgumentParser:
@@ -19,7 +29,7 @@ def build_parser(command: str, description: str) -> argparse.ArgumentParser:
         prog=f"heliostat {command}",
         description=description,
         epilog=f"the operator's flags, as KubeRay takes them:\n{flags}\nIts environment variables count too.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_LinewiseHelp,
         allow_abbrev=False,
     )
     add_filename_flag(parser)

@@ -46,7 +46,7 @@ def _remember(options: argparse.Namespace, error: CommandError) -> int:
 def _parse(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="heliostat logs",
-        usage="heliostat logs RAYCLUSTER|POD|rayjob/NAME|FILE [-f] [-c CONTAINER] [OPTIONS]",
+        usage="heliostat logs RAYCLUSTER|POD|rayjob/NAME|FILE [-f] [OPTIONS]",
         description="Print the log of a container. A RayCluster stands for its head Pod. A RayJob"
         " stands for its driver: from Ray while its cluster is there, and afterwards from what is kept.",
         allow_abbrev=False,

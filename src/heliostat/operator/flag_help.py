@@ -1,5 +1,6 @@
 """One sentence for each flag and variable of ``heliostat operator``, and the page that ``--help`` prints."""
 
+import shutil
 import textwrap
 from collections.abc import Iterator
 
@@ -60,7 +61,7 @@ VARIABLE_SENTENCES: dict[str, str] = {  # beside the switches, which `flags` rea
     "ENABLE_WEBHOOKS": "accepted, has no effect: no webhooks are served; delete KubeRay's webhook configuration",
 }
 
-_WIDTH, _INDENT = 100, " " * 8
+_INDENT = " " * 8
 _USAGE = "usage: heliostat operator [--FLAG=VALUE ...]"
 _ABOUT = (
     "Run the operator for ray.io objects against any Kubernetes, until SIGINT or SIGTERM. It takes KubeRay's flags,"
@@ -71,23 +72,25 @@ _ABOUT = (
 
 
 def render_help() -> str:
+    """As wide as the terminal, less two, as the help of the other commands is."""
+    width = shutil.get_terminal_size().columns - 2
     own = [field.name for field in structs.fields(ProcessFlags)][len(structs.fields(OperatorFlags)) :]
     return "\n".join(
         (
             _USAGE,
             "",
-            *textwrap.wrap(_ABOUT, _WIDTH, break_on_hyphens=False),
+            *textwrap.wrap(_ABOUT, width, break_on_hyphens=False),
             "",
             "KubeRay's flags:",
-            *_describe(field.name for field in structs.fields(OperatorFlags)),
+            *_describe((field.name for field in structs.fields(OperatorFlags)), width),
             "",
             "Heliostat's own:",
-            *_describe(iter(own)),
+            *_describe(iter(own), width),
         )
     )
 
 
-def _describe(fields: Iterator[str]) -> Iterator[str]:
+def _describe(fields: Iterator[str], width: int) -> Iterator[str]:
     usual = ProcessFlags()
     for field in fields:
         name = field.replace("_", "-")
@@ -95,7 +98,7 @@ def _describe(fields: Iterator[str]) -> Iterator[str]:
             continue
         yield f"  --{name}{_default(getattr(usual, field))}"
         yield from textwrap.wrap(
-            FLAG_SENTENCES[name], _WIDTH, initial_indent=_INDENT, subsequent_indent=_INDENT, break_on_hyphens=False
+            FLAG_SENTENCES[name], width, initial_indent=_INDENT, subsequent_indent=_INDENT, break_on_hyphens=False
         )
 
 
