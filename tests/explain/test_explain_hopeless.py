@@ -78,6 +78,29 @@ def test_what_somebody_may_be_about_to_make_is_waited_for_a_while() -> None:
     assert judge(missing, seconds=30)
 
 
+TOO_SMALL = "1 Insufficient cpu. preemption: 0/1 nodes are available: 1 Preemption is not helpful for scheduling."
+FULL = "1 Insufficient cpu. preemption: 0/1 nodes are available: 1 No preemption victims found for incoming pod."
+FULL_BESIDE_A_TAINT = (
+    "1 Insufficient cpu, 1 node(s) had untolerated taint(s). preemption: 0/2 nodes are available:"
+    " 1 No preemption victims found for incoming pod, 1 Preemption is not helpful for scheduling."
+)
+NO_PREEMPTION = "1 Insufficient cpu. preemption: not eligible due to preemptionPolicy=Never."
+
+
+@pytest.mark.parametrize(
+    ("message", "is_hopeless_later"),
+    [(TOO_SMALL, True), (FULL, False), (FULL_BESIDE_A_TAINT, False), (NO_PREEMPTION, False)],
+)
+def test_a_node_that_is_too_small_stays_so_and_one_that_is_full_may_have_room(
+    message: str, is_hopeless_later: bool
+) -> None:
+    condition = {"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}
+    pod = {"metadata": {"name": "head"}, "spec": {}, "status": {"phase": "Pending", "conditions": [condition]}}
+    trouble = find_pod_trouble(view_pod(pod), Warnings(()))
+    assert trouble is not None
+    assert (is_hopeless(trouble, 5), is_hopeless(trouble, 30)) == (False, is_hopeless_later)
+
+
 def test_a_pod_that_is_on_its_way_is_not_hopeless() -> None:
     assert not judge(waits("ContainerCreating", ""), seconds=600)
     assert not judge(

@@ -3,7 +3,7 @@ suffices. Whoever waits for the Pod can stop at once and say so.
 
 A row counts for its reasons and words once the container has ended so often and the trouble has lasted so long. What
 may mend itself (a full disk, a Pod before it in the queue, a Secret that somebody is about to create) has no row or a
-row with patience.
+row with patience. A node that is full may have room later; one that is too small will not.
 """
 
 from typing import NamedTuple
@@ -14,26 +14,31 @@ from heliostat.kube.pods import ContainerStatus, Terminated, is_terminating
 
 class Hopeless(NamedTuple):
     reasons: tuple[str, ...]
-    words: str = ""  # in lower case, somewhere in the sentence; empty: any
+    words: tuple[str, ...] = ()  # in lower case, all of them somewhere in the sentence
     seconds: float = 0.0
+    unless: str = ""  # in lower case; words that tell of hope
 
 
 _IMAGE = ("ErrImagePull", "ImagePullBackOff", "ErrImageNeverPull", "ErrImageNotProvided")
 _SANDBOX = ("FailedCreatePodSandBox", "CreatePodSandboxError")
 _SCHEDULING = ("Unschedulable", "FailedScheduling")
+_MAY_HAVE_ROOM = "no preemption victims"  # the scheduler's words for a node that would do if Pods of it ended
+_TOO_SMALL = "insufficient"  # and for one that is full, or has less than that when it is empty
+_NEVER_HERE = "preemption is not helpful"  # it would not do without any Pod either
 _FOR_OTHERS = 20.0  # seconds in which what is missing may still be made, or a node appear
 
 HOPELESS: tuple[Hopeless, ...] = (
     Hopeless(("InvalidImageName",)),
-    Hopeless(_IMAGE, "images.toml"),
-    Hopeless(_IMAGE, "and this machine has no"),
-    Hopeless(_IMAGE, "there is no uv"),
-    Hopeless(_IMAGE, "finds no python"),
-    Hopeless(_IMAGE, "no solution found"),
-    Hopeless(_SANDBOX, "unshare(", _FOR_OTHERS),
-    Hopeless(("CreateContainerConfigError",), "", _FOR_OTHERS),
-    Hopeless(_SCHEDULING, "node affinity/selector", _FOR_OTHERS),
-    Hopeless(_SCHEDULING, "untolerated taint", _FOR_OTHERS),
+    Hopeless(_IMAGE, ("images.toml",)),
+    Hopeless(_IMAGE, ("and this machine has no",)),
+    Hopeless(_IMAGE, ("there is no uv",)),
+    Hopeless(_IMAGE, ("finds no python",)),
+    Hopeless(_IMAGE, ("no solution found",)),
+    Hopeless(_SANDBOX, ("unshare(",), _FOR_OTHERS),
+    Hopeless(("CreateContainerConfigError",), (), _FOR_OTHERS),
+    Hopeless(_SCHEDULING, ("node affinity/selector",), _FOR_OTHERS, _MAY_HAVE_ROOM),
+    Hopeless(_SCHEDULING, ("untolerated taint",), _FOR_OTHERS, _MAY_HAVE_ROOM),
+    Hopeless(_SCHEDULING, (_TOO_SMALL, _NEVER_HERE), _FOR_OTHERS, _MAY_HAVE_ROOM),
 )
 
 _NOT_STARTED = ("ContainerCannotRun", "StartError")
@@ -48,10 +53,14 @@ def is_hopeless(trouble: PodTrouble, seconds: float) -> bool:
     pod, text = trouble.pod, trouble.why.lower()
     if is_terminating(pod):
         return False
-    fits = (row for row in HOPELESS if trouble.cause in row.reasons and row.words in text)
+    fits = (row for row in HOPELESS if trouble.cause in row.reasons and _fits(row, text))
     if any(seconds >= row.seconds for row in fits):
         return True
     return any(map(_keeps_ending, (*pod.init_container_statuses, *pod.container_statuses)))
+
+
+def _fits(row: Hopeless, text: str) -> bool:
+    return all(words in text for words in row.words) and not (row.unless and row.unless in text)
 
 
 def _keeps_ending(status: ContainerStatus) -> bool:
