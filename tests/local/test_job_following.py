@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from heliostat.local.following import RunError
+from heliostat.testing.scripted_ray import Answer
 from local.rayjob_worlds import ID, JOBS, LONG, World, play
 
 Tree = dict[str, Any]
@@ -71,6 +72,30 @@ def test_a_job_that_has_not_begun_is_not_asked_about(tmp_path: Path) -> None:
         assert await (await world.begin()).stop() == "the job had not begun"
 
     play(tmp_path, scene)
+
+
+@pytest.mark.parametrize(
+    ("phase", "status", "told"),
+    [
+        ("Initializing", {}, "the job had not begun"),
+        ("Running", {"jobStatus": "RUNNING"}, f"Ray could not be asked to stop the job {ID}: "),
+    ],
+)
+def test_a_dashboard_that_is_not_there_yet_is_no_news_and_one_that_is_away_is(
+    tmp_path: Path, phase: str, status: Tree, told: str
+) -> None:
+    async def scene(world: World) -> None:
+        await world.make_cluster()
+        follower = await world.begin()
+        following = asyncio.create_task(follower.follow())
+        await world.write(phase, jobId=ID, rayClusterName="hello-c1", **status)
+        await world.until(lambda: any(phase in line for line in world.block))
+        following.cancel()
+        await asyncio.gather(following, return_exceptions=True)
+        world.ray.cluster("default/hello-c1-head-svc").disturb(Answer(503, b"connection refused"))
+        assert (await follower.stop()).startswith(told)
+
+    play(tmp_path, scene, LONG)
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,7 @@ _LAST_WORDS_SECONDS = 5.0  # for the rest of the log, once the job is over
 STOP_SECONDS = 10.0
 _EXIT_CODE = re.compile(r"exit code (\d{1,3})\b")
 _REASON_WIDTH = 80  # what Ray says of a failure ends with the driver's whole log
+_NOT_BEGUN = "the job had not begun"
 _MARKS = {"Complete": "✓", "Failed": "✗", "ValidationFailed": "✗"}
 
 
@@ -80,13 +81,15 @@ class JobFollower:
         cluster = await self._find_cluster()
         dashboard = await self._open_dashboard(cluster) if cluster is not None and job_id else None
         if dashboard is None:
-            return "the job had not begun"
+            return _NOT_BEGUN
         try:
             async with asyncio.timeout(STOP_SECONDS):
                 is_asked = await dashboard.stop_job(job_id)
         except NotFoundError:
             return f"Ray does not know the job {job_id} yet, so there was nothing to stop"
         except (ApiError, TimeoutError) as error:
+            if not self._status.get("jobStatus"):
+                return _NOT_BEGUN  # its cluster is on its way: where nobody listens, nobody was told of it
             return f"Ray could not be asked to stop the job {job_id}: {str(error) or 'no answer'}"
         return f"Ray was asked to stop the job {job_id}" if is_asked else f"the job {job_id} was over already"
 
