@@ -3,7 +3,7 @@
 from typing import Any
 
 from heliostat.api.settings import Settings
-from heliostat.explain.explanation import Explanation, format_explanation
+from heliostat.explain.explanation import Explanation, Sentence, format_explanation
 from heliostat.explain.rayservice.service import explain_service
 from heliostat.explain.scene import OperatorPresence, Scene
 from heliostat.plan.rayservice.answers import ServeInfo
@@ -69,20 +69,26 @@ def test_a_suspended_service_says_so() -> None:
     assert explain(run(run(begin()).edit(suspend=True))).verdict == "is suspended"
 
 
+def fail_with(message: str) -> Sentence:
+    """What is told of an application that failed so on the next cluster."""
+    world = run(begin()).edit(rayClusterConfig=NEW_IMAGE)
+    for _ in range(4):
+        world = deploy(settle(act(world)), "DEPLOY_FAILED")
+    assert world.service is not None
+    world.service["status"]["pendingServiceStatus"]["applicationStatuses"]["app"]["message"] = message
+    explained = explain(world)
+    assert "   its last lines:\n     Traceback" in format_explanation(explained)
+    return explained.sentences[0]
+
+
 def test_what_an_application_says_last_is_told_as_it_is_without_the_frames_of_ray() -> None:
-    message = (
+    sentence = fail_with(
         "Deploying app 'app' failed with exception:\nTraceback (most recent call last):\n"
         '  File "/x/site-packages/ray/serve/_private/application_state.py", line 672, in _reconcile\n'
         "    args = ray.get(task)\n"
         '  File "/home/ray/code/stand.py", line 3, in <module>\n'
         "    import prices\nModuleNotFoundError: No module named 'prices'\n"
     )
-    world = run(begin()).edit(rayClusterConfig=NEW_IMAGE)
-    for _ in range(4):
-        world = deploy(settle(act(world)), "DEPLOY_FAILED")
-    assert world.service is not None
-    world.service["status"]["pendingServiceStatus"]["applicationStatuses"]["app"]["message"] = message
-    sentence = explain(world).sentences[0]
     assert sentence.why == "Deploying app 'app' failed with exception"
     assert sentence.lines == (
         "Traceback (most recent call last):",
@@ -90,7 +96,15 @@ def test_what_an_application_says_last_is_told_as_it_is_without_the_frames_of_ra
         "    import prices",
         "ModuleNotFoundError: No module named 'prices'",
     )
-    assert "   its last lines:\n     Traceback" in format_explanation(explain(world))
+
+
+def test_a_bare_traceback_is_no_reason_in_words() -> None:
+    sentence = fail_with(
+        'Traceback (most recent call last):\n  File "/x/site-packages/ray/serve/api.py", line 6, in bind\n    run()\n'
+        "ValueError: Deployment 'Ecco' does not exist. Available: ['Echo']\n"
+    )
+    assert sentence.why == ""
+    assert sentence.lines[-1] == "ValueError: Deployment 'Ecco' does not exist. Available: ['Echo']"
 
 
 def test_a_dashboard_that_does_not_answer_is_told_before_what_follows_from_it() -> None:

@@ -11,6 +11,7 @@ from msgspec import Struct
 _MOST_LINES = 12
 _MOST_CHARACTERS = 400
 _FRAME = re.compile(r'\s*File "(<frozen |.*/site-packages/ray/|.*/lib/python3[^/]*/(?!site-packages/))')
+_TRACEBACK = "Traceback (most recent call last)"
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -20,8 +21,10 @@ class LastWords(Struct, frozen=True):
 
 
 def read_last_words(message: str) -> LastWords:
-    """``said`` is the first line: what Ray says itself; the rest is the program's."""
-    first, _newline, rest = _COLOURS.sub("", message).strip().partition("\n")
+    """``said`` is the first line: what Ray says itself; the rest is the program's. Of a bare traceback
+    Ray says nothing itself."""
+    text = _COLOURS.sub("", message).strip()
+    first, _newline, rest = ("", "", text) if text.startswith(_TRACEBACK) else text.partition("\n")
     lines = [line.rstrip()[:_MOST_CHARACTERS] for line in _drop_frames(rest.splitlines()) if line.strip()]
     return LastWords(first.rstrip(": "), tuple(lines[-_MOST_LINES:]))
 
