@@ -22,7 +22,7 @@ from heliostat.cli.targets import Target, find_target, parse_targets, target_of_
 from heliostat.cli.which_cluster import add_cluster_flags
 from heliostat.kube.documents import Document
 from heliostat.kube.resource_types import ResourceType
-from heliostat.local.taking_down import tell_finalizers
+from heliostat.local.taking_down import tell_hold
 from heliostat.runtime.errors import NotFoundError, UnavailableError
 
 OWNING = (
@@ -164,4 +164,4 @@ async def _find_hold(cluster: Cluster, doomed: Doomed, uid: str) -> str | None:
         return None
     except UnavailableError:
         return ""
-    return tell_finalizers(found) if found["metadata"]["uid"] == uid else None
+    return tell_hold(found) if found["metadata"]["uid"] == uid else None

@@ -10,16 +10,27 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
+from heliostat.desired import labels
 from heliostat.kube.jsontree import JsonObject
+from heliostat.kube.resource_types import ResourceType
 from heliostat.local.file_pods import fetch_file_pods
 from heliostat.local.session import Session
 from heliostat.plan.raycluster.deletion import FINALIZER as REDIS_CLEANUP
+from heliostat.plan.rayjob.deletion import FINALIZER as JOB_STOP
+from heliostat.plan.rayservice.deletion import FINALIZER as CLUSTERS_FIRST
 from heliostat.runtime.errors import ApiError
 
 RAY_CLUSTER = "RayCluster"
 _WITH_RAY = (RAY_CLUSTER, "RayJob", "RayService")
 _POLL_SECONDS = 0.2
 _OF_KUBERNETES = ("foregroundDeletion", "orphan")
+_WITH_CLUSTERS = ("RayJob", "RayService")
+_CLUSTERS = ResourceType("ray.io/v1", RAY_CLUSTER, "rayclusters")
+_HOLDS = {
+    REDIS_CLEANUP: "its state in Redis is cleaned up first, which takes up to 5 minutes when that Redis is gone",
+    JOB_STOP: "Ray is asked to stop its job first",
+    CLUSTERS_FIRST: "its clusters go first",
+}
 
 
 class Made(Struct, frozen=True):
@@ -65,20 +76,35 @@ async def _wait_gone(
 
 
 async def _tell(session: Session, tree: JsonObject) -> list[str]:
-    lines = [f"… {tree['kind']} {tree['metadata']['name']}: is being deleted{tell_finalizers(tree)}"]
+    lines = [f"… {tree['kind']} {tree['metadata']['name']}: is being deleted{tell_hold(tree)}"]
     try:
-        pods = await fetch_file_pods(session, [tree], tree)
+        clusters = await _fetch_clusters(session, tree) if tree["kind"] in _WITH_CLUSTERS else []
+        pods = await fetch_file_pods(session, [*clusters, tree], tree)
     except ApiError:
         return lines
-    return lines + [f"  … {pod['metadata']['name']}: ends" for pod in pods.all]
+    return lines + [f"  … {pod['metadata']['name']}: ends{_tell_time(pod)}" for pod in pods.all]
 
 
-def tell_finalizers(tree: JsonObject) -> str:
+async def _fetch_clusters(session: Session, tree: JsonObject) -> list[JsonObject]:
+    """That a RayJob or a RayService has made."""
+    selector = f"{labels.ORIGIN_NAME}={tree['metadata']['name']},{labels.ORIGIN_KIND}={tree['kind']}"
+    listed = await session.list_in(_CLUSTERS, tree["metadata"]["namespace"], selector)
+    return [each | {"kind": RAY_CLUSTER} for each in listed]
+
+
+def _tell_time(pod: JsonObject) -> str:
+    """Ray takes all of it while it has actors: it drains its node first."""
+    seconds = pod["metadata"].get("deletionGracePeriodSeconds")
+    return f" within {seconds} s" if seconds else ""
+
+
+def tell_hold(tree: JsonObject) -> str:
     """What holds an object that is being deleted; empty when that is only what belongs to it."""
     held = [str(each) for each in tree["metadata"].get("finalizers") or () if each not in _OF_KUBERNETES]
-    if REDIS_CLEANUP in held:
-        return "; its state in Redis is cleaned up first, which takes up to 5 minutes when that Redis is gone"
-    return f"; finalizers: {', '.join(held)}" if held else ""
+    told = [words for finalizer, words in _HOLDS.items() if finalizer in held]
+    others = [each for each in held if each not in _HOLDS]
+    told += [f"finalizers: {', '.join(others)}"] if others else []
+    return "".join(f"; {words}" for words in told)
 
 
 async def _find(session: Session, tree: JsonObject) -> JsonObject | None:
