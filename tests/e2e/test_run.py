@@ -101,6 +101,7 @@ def test_a_cluster_that_cannot_become_ready_is_told_before_it_is_taken_down(tmp_
         assert "1. Pod hello-head-" in ended.stderr
         assert "fix: add the lines that the message names to that images.toml" in ended.stderr
         assert "heliostat run: RayCluster hello cannot become ready" in ended.stderr
+        assert "\ntaking down what was made; --keep-on-failure leaves it up to look at\n" in ended.stderr
         ended = machine.heliostat("run", str(missing), "--timeout=1000", "--keep-on-failure")
         assert ended.returncode == 1
         assert "no-such-program" in ended.stderr

@@ -1,7 +1,7 @@
 """The course of one ``heliostat run`` on a local Kubernetes that is up: apply, follow, run the command, take down.
 
 Whatever ends it, a person is told first what happened and why, and only then is anything taken down. The first Ctrl-C
-takes down too; the second leaves everything as it is.
+takes down too; the second does not wait for that.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ from heliostat.local.running import Show, apply_all, run_job
 from heliostat.local.service_following import Followed as FollowedService
 from heliostat.local.session import Session, UnknownKindError
 from heliostat.local.state import State
-from heliostat.local.taking_down import Made, find_staying, take_down
+from heliostat.local.taking_down import Made, find_leaving, find_staying, take_down
 from heliostat.local.view import View
 from heliostat.local.ways import open_way
 from heliostat.operator.kinds import RAY_CLUSTER as RAY_CLUSTER_TYPE
@@ -247,7 +247,7 @@ class Course:
         if self._wishes.keeps:
             self._view.note("interrupted; everything stays up (--keep): heliostat down stops it")
         else:
-            self._view.note("interrupted: taking down what was made; Ctrl-C again leaves it as it is")
+            self._view.note("interrupted: taking down what was made; Ctrl-C again does not wait for it")
 
     async def _clean_up(self, session: Session, code: int) -> None:
         """Nothing, when it is to stay."""
@@ -257,12 +257,16 @@ class Course:
             self._tell_kept()
         if self._stays:
             return
+        if code not in (0, INTERRUPTED) and find_leaving(self._made):
+            self._view.note("taking down what was made; --keep-on-failure leaves it up to look at")
         try:
             await self._take_down(session)
-        except BaseException:  # whatever ends it: what is left up is told, and the error goes on
+        except BaseException as error:  # whatever ends it: what is left up is told, and the error goes on
             self._stays = True  # also what the second Ctrl-C leaves
             self._view.clear()
-            self._view.note("left as it is; heliostat down stops everything")
+            is_asked_for = isinstance(error, asyncio.CancelledError | KeyboardInterrupt)
+            left = "not waited for: what is being deleted goes by itself" if is_asked_for else "left as it is"
+            self._view.note(f"{left}; heliostat down stops everything")
             raise
 
     async def _take_down(self, session: Session) -> None:

@@ -43,9 +43,9 @@ async def take_down(
     session: Session, made: Sequence[Made], show: Callable[[tuple[str, ...]], None], seconds: float
 ) -> list[JsonObject]:
     """What is still there after so many seconds."""
-    new = [each.tree for each in reversed(made) if each.is_new]
-    clusters = [tree for tree in new if tree["kind"] in _WITH_RAY]
-    others = [tree for tree in new if tree["kind"] not in _WITH_RAY] if not find_staying(made) else []
+    leaving = find_leaving(made)
+    clusters = [tree for tree in leaving if tree["kind"] in _WITH_RAY]
+    others = [tree for tree in leaving if tree["kind"] not in _WITH_RAY]
     deadline = time.monotonic() + seconds
     left: list[JsonObject] = []
     for stage in (clusters, others):
@@ -53,6 +53,12 @@ async def take_down(
             await session.delete(tree)
         left += await _wait_gone(session, stage, show, deadline)
     return left
+
+
+def find_leaving(made: Sequence[Made]) -> list[JsonObject]:
+    """What is new; beside what stays only what runs Ray itself."""
+    new = [each.tree for each in reversed(made) if each.is_new]
+    return [tree for tree in new if tree["kind"] in _WITH_RAY] if find_staying(made) else new
 
 
 def find_staying(made: Sequence[Made]) -> list[JsonObject]:
