@@ -248,6 +248,29 @@ def test_what_a_cluster_depends_on_goes_when_the_cluster_is_gone(tmp_path: Path)
     play(tmp_path, scene)
 
 
+def test_what_is_being_deleted_is_made_anew_when_it_is_gone(tmp_path: Path) -> None:
+    """Somebody took it down and runs the file again at once: what is written to it now would go with it."""
+
+    async def scene(world: World) -> None:
+        document = example("hello")
+        await world.apply({**document, "metadata": {**document["metadata"], "finalizers": ["example.com/stays"]}})
+        before = world.cluster["metadata"]["uid"]
+        await world.server.request("DELETE", CLUSTER)
+        world.made.clear()
+        waited: list[str] = []
+
+        async def wait_gone(tree: Tree) -> None:
+            waited.append(tree["metadata"]["uid"])
+            await world.let_go(CLUSTER)
+
+        await apply_all(world.session, [document], "default", world.made, lambda _words: None, wait_gone)
+        assert waited == [before]
+        assert world.made[0].is_new
+        assert world.cluster["metadata"]["uid"] != before
+
+    play(tmp_path, scene)
+
+
 def test_what_does_not_go_is_told_after_a_while(tmp_path: Path) -> None:
     async def scene(world: World) -> None:
         document = example("hello")

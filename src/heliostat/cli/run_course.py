@@ -9,6 +9,7 @@ import os
 import time
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
@@ -34,7 +35,7 @@ from heliostat.local.running import Show, apply_all, run_job
 from heliostat.local.service_following import Followed as FollowedService
 from heliostat.local.session import Session, UnknownKindError
 from heliostat.local.state import State
-from heliostat.local.taking_down import Made, find_leaving, find_staying, take_down
+from heliostat.local.taking_down import Made, find_leaving, find_staying, take_down, wait_gone
 from heliostat.local.view import View
 from heliostat.local.ways import open_way
 from heliostat.operator.kinds import RAY_CLUSTER as RAY_CLUSTER_TYPE
@@ -133,7 +134,8 @@ class Course:
         wishes, view = self._wishes, self._view
         self._began = format_micro_timestamp(time.time())
         view.show(("… applying the documents",))
-        await apply_all(session, self._documents, wishes.namespace, self._made, view.note)
+        wait_gone = partial(self._wait_gone, session)
+        await apply_all(session, self._documents, wishes.namespace, self._made, view.note, wait_gone)
         trees = [each.tree for each in self._made]
         cluster = find_main(trees)
         if cluster["kind"] == RAY_JOB:
@@ -152,6 +154,14 @@ class Course:
         async with self._dashboard(ready) as address:
             view.note(f"dashboard: {address}")
             return await run_job(session, ready, wishes.command, wishes.working_directory, id_, show)
+
+    async def _wait_gone(self, session: Session, tree: JsonObject) -> None:
+        """Raises RunError when that takes too long."""
+        if await wait_gone(session, [tree], self._view.show, self._wishes.deadline):
+            word = f"{tree['kind'].lower()}/{tree['metadata']['name']}"
+            raise RunError(
+                f"{word} was being deleted and is still there (--timeout); heliostat explain {word} tells what holds it"
+            )
 
     async def _follow_job(self, session: Session, job: JsonObject, trees: Sequence[JsonObject]) -> int:
         show = Show(words=self._print_below, note=self._view.note)

@@ -35,12 +35,23 @@ class Show(Struct, frozen=True):
 
 
 async def apply_all(
-    session: Session, documents: Sequence[JsonObject], namespace: str, made: list[Made], note: Callable[[str], None]
+    session: Session,
+    documents: Sequence[JsonObject],
+    namespace: str,
+    made: list[Made],
+    note: Callable[[str], None],
+    wait_gone: Callable[[JsonObject], Awaitable[None]] | None = None,
 ) -> None:
-    """``namespace`` is for documents that name none. ``made`` grows, so that also a failure leaves what there is."""
+    """``namespace`` is for documents that name none. ``made`` grows, so that also a failure leaves what there is.
+
+    ``wait_gone`` is for one that is being deleted: what is written to it goes with it.
+    """
     for given in documents:
         document = await session.place(given, namespace)
         before = await session.find(document)
+        if wait_gone is not None and before is not None and "deletionTimestamp" in before["metadata"]:
+            await wait_gone(before)
+            before = await session.find(document)
         after = await session.apply(document)
         is_changed = before is None or before["metadata"]["resourceVersion"] != after["metadata"]["resourceVersion"]
         made.append(Made(after, before is None, is_changed))

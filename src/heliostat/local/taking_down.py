@@ -51,7 +51,7 @@ async def take_down(
     for stage in (clusters, others):
         for tree in stage:
             await session.delete(tree)
-        left += await _wait_gone(session, stage, show, deadline)
+        left += await wait_gone(session, stage, show, deadline)
     return left
 
 
@@ -66,9 +66,10 @@ def find_staying(made: Sequence[Made]) -> list[JsonObject]:
     return [each.tree for each in made if each.tree["kind"] in _WITH_RAY and not each.is_new]
 
 
-async def _wait_gone(
+async def wait_gone(
     session: Session, trees: Sequence[JsonObject], show: Callable[[tuple[str, ...]], None], deadline: float
 ) -> list[JsonObject]:
+    """What is still there at the deadline, on the monotonic clock."""
     shown: tuple[str, ...] = ()
     while left := [found for tree in trees if (found := await _find(session, tree)) is not None]:
         fresh = tuple([line for tree in left for line in await _tell(session, tree)])
