@@ -75,14 +75,15 @@ def test_a_job_that_has_not_begun_is_not_asked_about(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("phase", "status", "told"),
+    ("phase", "status", "answer", "told"),
     [
-        ("Initializing", {}, "the job had not begun"),
-        ("Running", {"jobStatus": "RUNNING"}, f"Ray could not be asked to stop the job {ID}: "),
+        ("Initializing", {}, b"connection refused", "the job had not begun"),
+        ("Initializing", {}, b"overloaded", f"Ray could not be asked to stop the job {ID}: "),
+        ("Running", {"jobStatus": "RUNNING"}, b"connection refused", f"Ray could not be asked to stop the job {ID}: "),
     ],
 )
-def test_a_dashboard_that_is_not_there_yet_is_no_news_and_one_that_is_away_is(
-    tmp_path: Path, phase: str, status: Tree, told: str
+def test_a_dashboard_that_is_not_there_yet_is_no_news_and_one_that_is_silent_or_away_is(
+    tmp_path: Path, phase: str, status: Tree, answer: bytes, told: str
 ) -> None:
     async def scene(world: World) -> None:
         await world.make_cluster()
@@ -92,7 +93,7 @@ def test_a_dashboard_that_is_not_there_yet_is_no_news_and_one_that_is_away_is(
         await world.until(lambda: any(phase in line for line in world.block))
         following.cancel()
         await asyncio.gather(following, return_exceptions=True)
-        world.ray.cluster("default/hello-c1-head-svc").disturb(Answer(503, b"connection refused"))
+        world.ray.cluster("default/hello-c1-head-svc").disturb(Answer(503, answer))
         assert (await follower.stop()).startswith(told)
 
     play(tmp_path, scene, LONG)

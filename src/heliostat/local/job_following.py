@@ -21,7 +21,7 @@ from heliostat.local.running import Show
 from heliostat.local.service_dashboard import ServiceDashboard
 from heliostat.local.session import Session
 from heliostat.plan.rayjob.phases import TERMINAL, Phase
-from heliostat.ray.answers import SUCCEEDED, JobInfo
+from heliostat.ray.answers import SUCCEEDED, JobInfo, does_nobody_listen
 from heliostat.ray.dashboard import RayDashboard
 from heliostat.ray.log_following import follow_logs
 from heliostat.runtime.errors import ApiError, NotFoundError
@@ -88,7 +88,7 @@ class JobFollower:
         except NotFoundError:
             return f"Ray does not know the job {job_id} yet, so there was nothing to stop"
         except (ApiError, TimeoutError) as error:
-            if not self._status.get("jobStatus"):
+            if not self._status.get("jobStatus") and does_nobody_listen(str(error)):
                 return _NOT_BEGUN  # its cluster is on its way: where nobody listens, nobody was told of it
             return f"Ray could not be asked to stop the job {job_id}: {str(error) or 'no answer'}"
         return f"Ray was asked to stop the job {job_id}" if is_asked else f"the job {job_id} was over already"
