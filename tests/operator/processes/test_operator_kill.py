@@ -52,34 +52,40 @@ class Trial(Struct, frozen=True):
 
 
 class Kills:
-    """How many there were, and whether they are enough to have hit something."""
+    """How many there were, and whether people ask for nothing until there is another one."""
 
     def __init__(self) -> None:
         self.count = 0
-        self.enough = asyncio.Event()
+        self.is_awaited = False
 
     def note(self, *, is_hit: bool = True) -> None:
         self.count += is_hit
-        if self.count >= LEAST_KILLS:
-            self.enough.set()
+
+    async def until(self, count: int) -> None:
+        while self.count < count:
+            self.is_awaited = True
+            await asyncio.sleep(LOOK_SECONDS)
+        self.is_awaited = False
 
 
 async def ask_people(api: FleetApi, trial: Trial, kills: Kills) -> None:
-    """The last of them ask when enough has gone wrong, however slow the machine is."""
+    """The last of them ask a few at a time, so that something goes wrong between them however slow the machine is."""
     loop = asyncio.get_running_loop()
     begun = loop.time()
-    for turn in plan_turns(trial.clusters, trial.seconds, trial.seed):
+    turns = plan_turns(trial.clusters, trial.seconds, trial.seed)
+    last = [turn for turn in turns if turn.at > trial.seconds * 0.8]
+    for turn in turns:
         await asyncio.sleep(begun + turn.at - loop.time())
-        if turn.at > trial.seconds * 0.8:
+        if turn in last:
             async with asyncio.timeout(trial.patience):
-                await kills.enough.wait()
+                await kills.until(LEAST_KILLS * (last.index(turn) + 1) // len(last))
         await api.take_turn(turn)
 
 
 async def kill_again_and_again(folder: Path, server: ServerProcess, people: asyncio.Task[None], kills: Kills) -> None:
     while not people.done():
         with OperatorProcess(folder, server.kubeconfig, *ALONE) as operator:
-            await live(operator, people)
+            await live(operator, people, kills)
             operator.kill()
             kills.note()
 
@@ -102,12 +108,14 @@ async def kill_on_the_clock(folder: Path, server: ServerProcess, people: asyncio
     assert kills.count > due / 2, f"{due - kills.count} of {due} times there was nobody to kill"
 
 
-async def live(operator: OperatorProcess, people: asyncio.Task[None]) -> None:
-    """Until its time has come, or nobody asks for anything new any more."""
+async def live(operator: OperatorProcess, people: asyncio.Task[None], kills: Kills) -> None:
+    """Until its time has come, or nobody asks for anything new any more. Who is asked for nothing has little to do."""
     await asyncio.to_thread(wait_until, lambda: "working" in operator.told(), operator.told)
     loop = asyncio.get_running_loop()
     begun, used = loop.time(), operator.cpu_seconds
-    while loop.time() < begun + LIFE_SECONDS or operator.cpu_seconds < used + LIFE_CPU_SECONDS:
+    while loop.time() < begun + LIFE_SECONDS or (
+        operator.cpu_seconds < used + LIFE_CPU_SECONDS and not kills.is_awaited
+    ):
         if people.done():
             return
         assert operator.exit_code is None, operator.told()
