@@ -16,6 +16,7 @@ from heliostat.plan.kind import UNKNOWN_POLL
 from heliostat.plan.own_conditions import Hindrance
 from heliostat.plan.raycluster.deletion import (
     FINALIZER,
+    FOREGROUND,
     JobState,
     Step,
     decide_cleanup,
@@ -98,22 +99,30 @@ def test_r3_3_who_pledges_a_cleanup(spec: Tree, annotations: Tree, settings: Set
 
 
 @pytest.mark.parametrize(
-    ("has_head", "is_timed_out", "job", "step"),
+    ("has_head", "is_timed_out", "is_foreground", "job", "step"),
     [
-        (True, False, JobState.NONE, Step.WAIT_FOR_HEAD),
-        (True, True, JobState.FINISHED, Step.WAIT_FOR_HEAD),
-        (False, True, JobState.NONE, Step.FORCE),
-        (False, True, JobState.FINISHED, Step.FORCE),
-        (False, False, JobState.NONE, Step.START_JOB),
-        (False, False, JobState.RUNNING, Step.WAIT_FOR_JOB),
-        (False, False, JobState.FINISHED, Step.RELEASE),
-        (True, True, JobState.UNKNOWN, Step.WAIT_FOR_HEAD),
-        (False, True, JobState.UNKNOWN, Step.FORCE),
-        (False, False, JobState.UNKNOWN, Step.WAIT_FOR_SIGHT),
+        (True, False, False, JobState.NONE, Step.WAIT_FOR_HEAD),
+        (True, True, False, JobState.FINISHED, Step.WAIT_FOR_HEAD),
+        (False, True, False, JobState.NONE, Step.FORCE),
+        (False, True, False, JobState.FINISHED, Step.FORCE),
+        (False, False, False, JobState.NONE, Step.START_JOB),
+        (False, False, False, JobState.RUNNING, Step.WAIT_FOR_JOB),
+        (False, False, False, JobState.FINISHED, Step.RELEASE),
+        (True, True, False, JobState.UNKNOWN, Step.WAIT_FOR_HEAD),
+        (False, True, False, JobState.UNKNOWN, Step.FORCE),
+        (False, False, False, JobState.UNKNOWN, Step.WAIT_FOR_SIGHT),
+        (True, False, True, JobState.NONE, Step.WAIT_FOR_HEAD),
+        (False, False, True, JobState.NONE, Step.WAIT_FOR_OTHERS),
+        (False, True, True, JobState.NONE, Step.FORCE),
+        (False, False, True, JobState.RUNNING, Step.WAIT_FOR_JOB),
+        (False, False, True, JobState.FINISHED, Step.RELEASE),
     ],
 )
-def test_r3_5_the_steps_of_a_deletion(*, has_head: bool, is_timed_out: bool, job: JobState, step: Step) -> None:
-    assert decide_cleanup(has_head=has_head, is_timed_out=is_timed_out, job=job) is step
+def test_r3_5_the_steps_of_a_deletion(
+    *, has_head: bool, is_timed_out: bool, is_foreground: bool, job: JobState, step: Step
+) -> None:
+    found = decide_cleanup(has_head=has_head, is_timed_out=is_timed_out, is_foreground=is_foreground, job=job)
+    assert found is step
 
 
 @pytest.mark.parametrize(
@@ -188,6 +197,19 @@ def test_the_whole_way_out(outcome: str) -> None:
     (patch,) = patches(last)
     assert patch.because == Because.CLEANUP_OVER
     assert finalizers(apply_plan(finish_job(world, outcome), last)) == []
+
+
+def test_r3_5_in_a_foreground_deletion_the_job_comes_when_kubernetes_has_deleted_the_rest() -> None:
+    """Before, it would be deleted with the rest, and made again, and so on."""
+    world = deleted(stable(redis_tree())).edit_objects(lambda tree: None if tree["kind"] == "Pod" else tree)
+    world = world.edit_metadata(finalizers=[FOREGROUND, FINALIZER])
+    plan = plan_world(world)
+    assert plan.is_empty
+    assert wait_reasons(plan) == ["BeingDeleted"]
+    assert plan.wake_after == 300
+    assert [patch.because for patch in patches(plan_world(world.after(300)))] == [Because.CLEANUP_TIMED_OUT]
+    (job,) = creates(plan_world(world.edit_metadata(finalizers=[FINALIZER])))
+    assert job.object["kind"] == "Job"
 
 
 def test_other_finalizers_stay() -> None:

@@ -5,8 +5,9 @@ empties Redis, and with the Job over the finalizer goes. A deadline stands above
 deletion for ever, neither a spec that is refused or cannot be read nor a kind that the server does not show.
 
 Differs from KubeRay: R3-3, a finalizer that nothing would remove (fault tolerance or the clean-up switched off) goes
-at once; R3-5, a head that never finishes terminating stops counting, and R1-4, the deadline holds for a refused spec
-and for caches that cannot be filled, too.
+at once; R3-5, a head that never finishes terminating stops counting, and in a foreground deletion the Job comes when
+Kubernetes has deleted what the cluster owns, because until then the Job would be deleted with it; R1-4, the deadline
+holds for a refused spec and for caches that cannot be filled, too.
 """
 
 from enum import StrEnum
@@ -35,6 +36,7 @@ from heliostat.plan.reports import WARNING, report_create
 
 FINALIZER = "ray.io/gcs-ft-redis-cleanup-finalizer"
 _PLEDGE = Finalizer("RayCluster", FINALIZER)
+FOREGROUND = "foregroundDeletion"  # Kubernetes' own, while it deletes what the object owns
 TIMEOUT_ANNOTATION = "ray.io/gcs-ft-deletion-timeout"
 DEFAULT_TIMEOUT = 300
 HEAD_POLL, JOB_POLL = 10.0, 2.0
@@ -46,6 +48,7 @@ class Step(StrEnum):
     RELEASE = "remove the finalizer"
     WAIT_FOR_JOB = "wait for the clean-up"
     WAIT_FOR_SIGHT = "wait until the clean-up can be seen"
+    WAIT_FOR_OTHERS = "wait for what else the cluster owns to be gone"
     START_JOB = "start the clean-up"
 
 
@@ -56,13 +59,13 @@ class JobState(StrEnum):
     UNKNOWN = "unknown"
 
 
-def decide_cleanup(*, has_head: bool, is_timed_out: bool, job: JobState) -> Step:
+def decide_cleanup(*, has_head: bool, is_timed_out: bool, is_foreground: bool, job: JobState) -> Step:
     if has_head:
         return Step.WAIT_FOR_HEAD
     if is_timed_out:
         return Step.FORCE
     by_job = {
-        JobState.NONE: Step.START_JOB,
+        JobState.NONE: Step.WAIT_FOR_OTHERS if is_foreground else Step.START_JOB,
         JobState.RUNNING: Step.WAIT_FOR_JOB,
         JobState.FINISHED: Step.RELEASE,
         JobState.UNKNOWN: Step.WAIT_FOR_SIGHT,
@@ -110,12 +113,19 @@ def _plan_cleanup(observed: ObservedCluster, pods: tuple[PodView, ...], now: flo
     metadata, jobs = observed.cluster.metadata, observed.list_owned(JOB)
     job = JobState.UNKNOWN if isinstance(jobs, Unknown) else _state_of(jobs, cleanup_job["metadata"]["name"])
     remaining = seconds_to_deadline(metadata, now)
-    step = decide_cleanup(has_head=_has_head(pods, now), is_timed_out=remaining <= 0, job=job)
+    is_foreground = FOREGROUND in (metadata.finalizers or [])
+    step = decide_cleanup(
+        has_head=_has_head(pods, now), is_timed_out=remaining <= 0, is_foreground=is_foreground, job=job
+    )
     if isinstance(jobs, Unknown) and step is Step.WAIT_FOR_SIGHT:
         return _wait_for_sight(metadata, now, "the clean-up Job", jobs)
     if step is Step.WAIT_FOR_HEAD:
         wait = Wait(Hold.BEING_DELETED, "the head still uses Redis", "the head Pod is gone")
         return Part(waits=(wait,), wake_after=HEAD_POLL)
+    if step is Step.WAIT_FOR_OTHERS:
+        what = "Kubernetes deletes what the cluster owns first, and would delete the clean-up Job with it"
+        wait = Wait(Hold.BEING_DELETED, what, f"it is done, or in {remaining:.0f} s")
+        return Part(waits=(wait,), wake_after=remaining)
     if step is Step.WAIT_FOR_JOB:
         wait = Wait(Hold.CLEANUP_RUNNING, "the clean-up Job is running", f"it ends, or in {remaining:.0f} s")
         return Part(waits=(wait,), wake_after=min(JOB_POLL, remaining))
