@@ -8,6 +8,7 @@ from msgspec import structs
 from heliostat.api.raycluster import ObjectMeta
 from heliostat.api.settings import Settings
 from heliostat.kube.facts import UNKNOWN
+from heliostat.kube.jsontree import merge_patch
 from heliostat.kube.lookups import JOB
 from heliostat.kube.problems import Problem
 from heliostat.kube.timestamps import format_timestamp
@@ -15,8 +16,8 @@ from heliostat.plan.because import Because
 from heliostat.plan.kind import UNKNOWN_POLL
 from heliostat.plan.own_conditions import Hindrance
 from heliostat.plan.raycluster.deletion import (
+    COLLECTING,
     FINALIZER,
-    FOREGROUND,
     JobState,
     Step,
     decide_cleanup,
@@ -53,6 +54,7 @@ from plan.worlds import (
 )
 
 REDIS = {"redisAddress": "redis:6379"}
+LET_GO: Tree = {"metadata": {"ownerReferences": None}}
 DELETED = {"deletionTimestamp": format_timestamp(NOW), "deletionGracePeriodSeconds": 0}
 
 
@@ -99,7 +101,7 @@ def test_r3_3_who_pledges_a_cleanup(spec: Tree, annotations: Tree, settings: Set
 
 
 @pytest.mark.parametrize(
-    ("has_head", "is_timed_out", "is_foreground", "job", "step"),
+    ("has_head", "is_timed_out", "is_collecting", "job", "step"),
     [
         (True, False, False, JobState.NONE, Step.WAIT_FOR_HEAD),
         (True, True, False, JobState.FINISHED, Step.WAIT_FOR_HEAD),
@@ -119,9 +121,9 @@ def test_r3_3_who_pledges_a_cleanup(spec: Tree, annotations: Tree, settings: Set
     ],
 )
 def test_r3_5_the_steps_of_a_deletion(
-    *, has_head: bool, is_timed_out: bool, is_foreground: bool, job: JobState, step: Step
+    *, has_head: bool, is_timed_out: bool, is_collecting: bool, job: JobState, step: Step
 ) -> None:
-    found = decide_cleanup(has_head=has_head, is_timed_out=is_timed_out, is_foreground=is_foreground, job=job)
+    found = decide_cleanup(has_head=has_head, is_timed_out=is_timed_out, is_collecting=is_collecting, job=job)
     assert found is step
 
 
@@ -199,10 +201,11 @@ def test_the_whole_way_out(outcome: str) -> None:
     assert finalizers(apply_plan(finish_job(world, outcome), last)) == []
 
 
-def test_r3_5_in_a_foreground_deletion_the_job_comes_when_kubernetes_has_deleted_the_rest() -> None:
-    """Before, it would be deleted with the rest, and made again, and so on."""
+@pytest.mark.parametrize("collecting", COLLECTING)
+def test_r3_5_the_job_comes_when_kubernetes_is_done_with_the_rest(collecting: str) -> None:
+    """Before, it would be deleted with the rest, and made again, and so on; or be nobody's, and its end not be seen."""
     world = deleted(stable(redis_tree())).edit_objects(lambda tree: None if tree["kind"] == "Pod" else tree)
-    world = world.edit_metadata(finalizers=[FOREGROUND, FINALIZER])
+    world = world.edit_metadata(finalizers=[collecting, FINALIZER])
     plan = plan_world(world)
     assert plan.is_empty
     assert wait_reasons(plan) == ["BeingDeleted"]
@@ -210,6 +213,21 @@ def test_r3_5_in_a_foreground_deletion_the_job_comes_when_kubernetes_has_deleted
     assert [patch.because for patch in patches(plan_world(world.after(300)))] == [Because.CLEANUP_TIMED_OUT]
     (job,) = creates(plan_world(world.edit_metadata(finalizers=[FINALIZER])))
     assert job.object["kind"] == "Job"
+
+
+@pytest.mark.parametrize("storage", ["the same", "another"])
+def test_redis_is_not_emptied_under_a_head_that_was_left_behind(storage: str) -> None:
+    """Kubernetes was faster than the operator: nobody owns the Pods any more, which is what ``orphan`` asks for."""
+    world = deleted(stable(redis_tree())).edit_objects(lambda tree: merge_patch(tree, LET_GO))
+    if storage == "another":
+        (head,) = world.pods(node_type="head")
+        changes = {"metadata": {"annotations": {"ray.io/external-storage-namespace": "another"}}}
+        world = world.edit_pod(head["metadata"]["name"], changes)
+    plan = plan_world(world)
+    assert not deletes(plan)
+    assert len(creates(plan)) == (storage == "another")
+    (patch,) = patches(plan_world(world.after(300)))
+    assert patch.because == Because.CLEANUP_TIMED_OUT
 
 
 def test_other_finalizers_stay() -> None:

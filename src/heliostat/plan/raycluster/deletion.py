@@ -5,9 +5,9 @@ empties Redis, and with the Job over the finalizer goes. A deadline stands above
 deletion for ever, neither a spec that is refused or cannot be read nor a kind that the server does not show.
 
 Differs from KubeRay: R3-3, a finalizer that nothing would remove (fault tolerance or the clean-up switched off) goes
-at once; R3-5, a head that never finishes terminating stops counting, and in a foreground deletion the Job comes when
-Kubernetes has deleted what the cluster owns, because until then the Job would be deleted with it; R1-4, the deadline
-holds for a refused spec and for caches that cannot be filled, too.
+at once; R3-5, a head that never finishes terminating stops counting, and in a deletion that is not in the background
+the Job comes when Kubernetes has deleted, or let go, what the cluster owns, because until then the same would happen to
+the Job; R1-4, the deadline holds for a refused spec and for caches that cannot be filled, too.
 """
 
 from enum import StrEnum
@@ -36,7 +36,7 @@ from heliostat.plan.reports import WARNING, report_create
 
 FINALIZER = "ray.io/gcs-ft-redis-cleanup-finalizer"
 _PLEDGE = Finalizer("RayCluster", FINALIZER)
-FOREGROUND = "foregroundDeletion"  # Kubernetes' own, while it deletes what the object owns
+COLLECTING = ("foregroundDeletion", "orphan")  # Kubernetes' own, while it deletes or lets go what the object owns
 TIMEOUT_ANNOTATION = "ray.io/gcs-ft-deletion-timeout"
 DEFAULT_TIMEOUT = 300
 HEAD_POLL, JOB_POLL = 10.0, 2.0
@@ -48,7 +48,7 @@ class Step(StrEnum):
     RELEASE = "remove the finalizer"
     WAIT_FOR_JOB = "wait for the clean-up"
     WAIT_FOR_SIGHT = "wait until the clean-up can be seen"
-    WAIT_FOR_OTHERS = "wait for what else the cluster owns to be gone"
+    WAIT_FOR_OTHERS = "wait until Kubernetes is done with what else the cluster owns"
     START_JOB = "start the clean-up"
 
 
@@ -59,13 +59,13 @@ class JobState(StrEnum):
     UNKNOWN = "unknown"
 
 
-def decide_cleanup(*, has_head: bool, is_timed_out: bool, is_foreground: bool, job: JobState) -> Step:
+def decide_cleanup(*, has_head: bool, is_timed_out: bool, is_collecting: bool, job: JobState) -> Step:
     if has_head:
         return Step.WAIT_FOR_HEAD
     if is_timed_out:
         return Step.FORCE
     by_job = {
-        JobState.NONE: Step.WAIT_FOR_OTHERS if is_foreground else Step.START_JOB,
+        JobState.NONE: Step.WAIT_FOR_OTHERS if is_collecting else Step.START_JOB,
         JobState.RUNNING: Step.WAIT_FOR_JOB,
         JobState.FINISHED: Step.RELEASE,
         JobState.UNKNOWN: Step.WAIT_FOR_SIGHT,
@@ -113,9 +113,11 @@ def _plan_cleanup(observed: ObservedCluster, pods: tuple[PodView, ...], now: flo
     metadata, jobs = observed.cluster.metadata, observed.list_owned(JOB)
     job = JobState.UNKNOWN if isinstance(jobs, Unknown) else _state_of(jobs, cleanup_job["metadata"]["name"])
     remaining = seconds_to_deadline(metadata, now)
-    is_foreground = FOREGROUND in (metadata.finalizers or [])
     step = decide_cleanup(
-        has_head=_has_head(pods, now), is_timed_out=remaining <= 0, is_foreground=is_foreground, job=job
+        has_head=_has_head(pods, now) or (remaining > 0 and _is_left_in_use(observed, cleanup_job, now)),
+        is_timed_out=remaining <= 0,
+        is_collecting=not set(COLLECTING).isdisjoint(metadata.finalizers or ()),
+        job=job,
     )
     if isinstance(jobs, Unknown) and step is Step.WAIT_FOR_SIGHT:
         return _wait_for_sight(metadata, now, "the clean-up Job", jobs)
@@ -123,7 +125,7 @@ def _plan_cleanup(observed: ObservedCluster, pods: tuple[PodView, ...], now: flo
         wait = Wait(Hold.BEING_DELETED, "the head still uses Redis", "the head Pod is gone")
         return Part(waits=(wait,), wake_after=HEAD_POLL)
     if step is Step.WAIT_FOR_OTHERS:
-        what = "Kubernetes deletes what the cluster owns first, and would delete the clean-up Job with it"
+        what = "Kubernetes has yet to delete or let go what the cluster owns, and would do so with the clean-up Job"
         wait = Wait(Hold.BEING_DELETED, what, f"it is done, or in {remaining:.0f} s")
         return Part(waits=(wait,), wake_after=remaining)
     if step is Step.WAIT_FOR_JOB:
@@ -138,6 +140,17 @@ def _plan_cleanup(observed: ObservedCluster, pods: tuple[PodView, ...], now: flo
 def _has_head(pods: tuple[PodView, ...], now: float) -> bool:
     heads = (pod for pod in pods if node_type(pod) == labels.HEAD)
     return any(presence_of(pod, now, HEAD_PATIENCE) is not Presence.STUCK for pod in heads)
+
+
+def _is_left_in_use(observed: ObservedCluster, cleanup_job: JsonObject, now: float) -> bool:
+    """Whether a head that ``--cascade=orphan`` has left without an owner still keeps its state where the Job deletes.
+
+    Nobody may delete it, so it is waited for no longer than until the deadline.
+    """
+    pods = () if isinstance(observed.pods, Unknown) else observed.pods
+    storage = cleanup_job["metadata"]["annotations"].get(labels.STORAGE_NAMESPACE)
+    left = (pod for pod in pods if not pod.controller_uid and pod.annotations.get(labels.STORAGE_NAMESPACE) == storage)
+    return _has_head(tuple(left), now)
 
 
 def _state_of(jobs: tuple[JsonObject, ...], name: str) -> JobState:
