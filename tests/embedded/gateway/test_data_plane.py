@@ -199,6 +199,7 @@ BAD = [
     ("GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400),
     ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", 400),
     (f"GET / HTTP/1.1\r\nX: {'x' * 70_000}", 431),
+    ("GET /larger than HTTP/1.1\r\n\r\n", 400),
     ("GET /none HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n", 404),
 ]
 

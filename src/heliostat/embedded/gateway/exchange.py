@@ -26,6 +26,7 @@ from heliostat.embedded.http1.heads import (
     MOST_HEAD,
     SWITCHED,
     Headers,
+    LargeHeadError,
     NoHttpError,
     RequestHead,
     ResponseHead,
@@ -137,7 +138,7 @@ class Exchange:
                 await self._announce(head)
                 continue
             if len(data) > MOST_HEAD:
-                raise NoHttpError(f"the head of the answer is larger than {MOST_HEAD} bytes")
+                raise LargeHeadError("answer")
             more = await upstream.receive()
             if not more:
                 raise NoHttpError("unexpected EOF") if data else NoAnswerError("it closed the connection")

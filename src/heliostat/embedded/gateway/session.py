@@ -20,6 +20,7 @@ from heliostat.embedded.http1.bodies import Body, request_body
 from heliostat.embedded.http1.heads import (
     MOST_HEAD,
     Headers,
+    LargeHeadError,
     NoHttpError,
     RequestHead,
     build_response,
@@ -95,7 +96,8 @@ class Session:
             head = address(read)
             body, asked = request_body(head), read_asked(head)
         except NoHttpError as error:
-            await self._refuse(431 if "larger than" in str(error) else 400, str(error), NO_ROUTE)
+            status = 431 if isinstance(error, LargeHeadError) else 400
+            await self._refuse(status, str(error), NO_ROUTE)
             return False
         began, self._idle_since = self._clock(), None
         chosen = self._board.choose(self._spot.table, asked)
@@ -111,7 +113,7 @@ class Session:
                 self._client.give_back(data[end:])
                 return parse_request(data[:end])
             if len(data) > MOST_HEAD:
-                raise NoHttpError(f"the head of the request is larger than {MOST_HEAD} bytes")
+                raise LargeHeadError("request")
             if data and data[0] <= _BLANK:  # as TLS begins: no end of a head would ever come
                 raise NoHttpError(f"malformed HTTP request {data[:20]!r}")
             more = await self._client.receive()

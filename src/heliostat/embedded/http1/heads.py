@@ -29,6 +29,13 @@ class NoHttpError(Exception):
     """What came is not HTTP; the text says what is wrong with it."""
 
 
+class LargeHeadError(NoHttpError):
+    """Nobody reads on to find out whether it is."""
+
+    def __init__(self, whose: str) -> None:
+        super().__init__(f"the head of the {whose} is larger than {MOST_HEAD} bytes")
+
+
 class RequestHead(Struct, frozen=True, gc=False):
     method: str
     target: str

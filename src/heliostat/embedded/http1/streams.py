@@ -7,6 +7,7 @@ from heliostat.embedded.http1.bodies import Body
 from heliostat.embedded.http1.heads import (
     MOST_HEAD,
     SWITCHED,
+    LargeHeadError,
     NoHttpError,
     ResponseHead,
     find_head_end,
@@ -25,7 +26,7 @@ async def read_answer(reader: asyncio.StreamReader) -> tuple[ResponseHead, bytes
     while True:
         end = find_head_end(data)
         if max(end, len(data) if end < 0 else 0) > MOST_HEAD:
-            raise NoHttpError(f"the head of the answer is larger than {MOST_HEAD} bytes")
+            raise LargeHeadError("answer")
         if end < 0:
             data += await _read_more(reader, data)
             continue
