@@ -39,9 +39,9 @@ VERDICTS = [
     (tree("PersistentVolumeClaim", status={"phase": "Pending"}), "is not bound", False),
     (tree("ReplicaSet", spec={"replicas": 2}, status={"readyReplicas": 2}), "is ready", True),
     (tree("ReplicaSet", spec={"replicas": 2}, status={"readyReplicas": 1}), "is not ready", False),
-    (tree("RayJob", status={"jobDeploymentStatus": "Complete"}), "is complete", True),
-    (tree("RayJob", status={"jobDeploymentStatus": "Running"}), "is not complete", False),
-    (tree("RayService"), "is not ready", False),
+    (tree("Namespace", status={"phase": "Active"}), "is active", True),
+    (tree("Namespace", status={"phase": "Terminating"}), "is not active", False),
+    (tree("Node"), "is not ready", False),
     (tree("ConfigMap"), "is ready", True),
     (tree("Widget", status=condition("Ready", "False", "Broken", "no oil")), "is not ready", False),
     (tree("ConfigMap", metadata={"deletionTimestamp": "2027-01-15T08:00:00Z"}), "is being deleted", False),
@@ -62,15 +62,15 @@ def test_a_pod_that_no_scheduler_has_seen() -> None:
 
 
 def test_an_object_without_a_status_has_nobody_who_works_on_it() -> None:
-    (sentence,) = explain_object(tree("RayJob"), [], []).sentences
-    assert sentence.what == "no controller has looked at the RayJob yet"
+    (sentence,) = explain_object(tree("Job"), [], []).sentences
+    assert sentence.what == "no controller has looked at the Job yet"
     assert "heliostat up" in sentence.fix
 
 
 def test_the_words_of_a_status_are_told() -> None:
-    status = {"jobDeploymentStatus": "Failed", "reason": "AppFailed", "message": "exit code 1"}
-    (sentence,) = explain_object(tree("RayJob", status=status), [], []).sentences
-    assert sentence == Sentence("its jobDeploymentStatus is Failed", "AppFailed: exit code 1")
+    status = {"phase": "Failed", "reason": "RecyclingFailed", "message": "no plugin"}
+    (sentence,) = explain_object(tree("PersistentVolume", status=status), [], []).sentences
+    assert sentence == Sentence("its phase is Failed", "RecyclingFailed: no plugin")
 
 
 def test_a_job_is_explained_by_its_pods() -> None:

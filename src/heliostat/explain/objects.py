@@ -25,7 +25,6 @@ class Good(Struct, frozen=True):
     condition: str = ""
     phases: tuple[str, ...] = ()
     word: str = "ready"
-    phase_field: str = "phase"  # of the status
 
 
 GOOD: dict[str, Good] = {
@@ -37,8 +36,6 @@ GOOD: dict[str, Good] = {
     "PersistentVolumeClaim": Good(phases=("Bound",), word="bound"),
     "PersistentVolume": Good(phases=("Bound", "Available"), word="available"),
     "Namespace": Good(phases=("Active",), word="active"),
-    "RayService": Good("Ready"),
-    "RayJob": Good(phases=("Complete",), word="complete", phase_field="jobDeploymentStatus"),
 }
 _BAD_WHEN_TRUE = (
     "Failed", "ReplicaFailure", "MemoryPressure", "DiskPressure", "PIDPressure", "NetworkUnavailable",
@@ -96,7 +93,7 @@ def _is_good(tree: JsonObject) -> bool:
     if good is not None and good.condition:
         return condition_status(status.get("conditions"), good.condition) == "True"
     if good is not None and good.phases:
-        return status.get(good.phase_field) in good.phases
+        return status.get("phase") in good.phases
     return not any((*_tell_conditions(tree), *_tell_missing(tree)))
 
 
@@ -127,10 +124,10 @@ def _tell_conditions(tree: JsonObject) -> Iterator[Sentence]:
 
 def _tell_phase(tree: JsonObject) -> Iterator[Sentence]:
     good, status = GOOD.get(str(tree.get("kind")), Good()), tree.get("status") or {}
-    phase = status.get(good.phase_field)
+    phase = status.get("phase")
     if good.phases and phase and phase not in good.phases:
         said = ": ".join(str(status[key]) for key in ("reason", "message") if status.get(key))
-        yield Sentence(f"its {good.phase_field} is {phase}", said or f"it should be {' or '.join(good.phases)}")
+        yield Sentence(f"its phase is {phase}", said or f"it should be {' or '.join(good.phases)}")
 
 
 def _tell_neglect(tree: JsonObject) -> Iterator[Sentence]:
