@@ -11,6 +11,7 @@ from msgspec import Struct
 from heliostat.api.documents import read_object
 from heliostat.api.kinds import KINDS, RayObject
 from heliostat.api.markers import JsonObject
+from heliostat.api.raycluster import RayClusterSpec
 from heliostat.kube.pods import PodError, PodView, view_pod
 
 K = TypeVar("K", bound=RayObject)
@@ -55,6 +56,11 @@ def read_typed(tree: JsonObject, kind: type[K]) -> K:
     if not isinstance(found, kind):
         raise ObservationError(f"{name_badly_shaped(tree)} is not a {kind.__name__}")
     return found
+
+
+def read_cluster_spec(cluster: JsonObject) -> RayClusterSpec:
+    """Of a RayCluster that the API server keeps: its defaults are filled in."""
+    return msgspec.convert(cluster["spec"], RayClusterSpec)
 
 
 def see_pod(tree: JsonObject) -> PodView:

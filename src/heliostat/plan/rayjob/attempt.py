@@ -4,14 +4,12 @@ The table of phases says whether the job goes on to another phase. Only when it 
 cluster is made, a job is handed to Ray, what Ray tells is noted.
 """
 
-import msgspec
-
 from heliostat.api.markers import JsonObject
-from heliostat.api.raycluster import RayClusterSpec
 from heliostat.desired.rayjob.names import HTTP_MODE, K8S_JOB_MODE, SIDECAR_MODE
 from heliostat.desired.rayjob.scheduling import find_scheduler_problem
 from heliostat.desired.slots import Impossible
 from heliostat.plan.draft import NOTHING, Draft, Part, wait_beside, wait_for
+from heliostat.plan.observing import read_cluster_spec
 from heliostat.plan.rayjob import status as statuses
 from heliostat.plan.rayjob.answers import FAILED
 from heliostat.plan.rayjob.cluster import Condition, ensure_cluster, tell_progress
@@ -82,16 +80,12 @@ def _prepare(draft: Draft, status: JsonObject, look: Look) -> JsonObject:
     draft.add("cluster", ensure_cluster(observed, sight, settings), ("scheduling",))
     draft.add("progress", tell_progress(observed, sight))
     if look.mode == K8S_JOB_MODE and sight.dashboard_url is not None and sight.tree is not None:
-        job = ensure_submitter_job(observed, spec_of(sight.tree), sight.dashboard_url, settings)
+        job = ensure_submitter_job(observed, read_cluster_spec(sight.tree), sight.dashboard_url, settings)
         draft.add("submitter", job, ("cluster",))
     draft.add("slow-start", tell_slow_start(status, draft.waits, look.now))
     is_ready = sight.condition is Condition.READY
     # KubeRay: the pass that sees the cluster ready does not copy its status any more (rayjob.md §4).
     return status if is_ready else statuses.note_cluster(status, sight.tree)
-
-
-def spec_of(cluster: JsonObject) -> RayClusterSpec:
-    return msgspec.convert(cluster["spec"], RayClusterSpec)
 
 
 def _run(draft: Draft, status: JsonObject, look: Look) -> JsonObject:
@@ -113,7 +107,7 @@ def _submit(look: Look) -> tuple[Part, str]:
     observed = look.observed
     url = str(observed.status.get("dashboardURL") or "")
     if look.mode == K8S_JOB_MODE and look.progress.at is Submitter.MISSING and look.sight.tree is not None:
-        return ensure_submitter_job(observed, spec_of(look.sight.tree), url, look.settings), ""
+        return ensure_submitter_job(observed, read_cluster_spec(look.sight.tree), url, look.settings), ""
     if look.mode != HTTP_MODE or look.voice is not Voice.DENIES or look.was_seen:
         return NOTHING, ""
     effect = submit_effect(observed)

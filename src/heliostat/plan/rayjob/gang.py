@@ -7,7 +7,6 @@ Volcano counts what a group asks for against its queue, so a group of a job that
 import msgspec
 
 from heliostat.api.markers import JsonObject
-from heliostat.api.raycluster import RayClusterSpec
 from heliostat.api.settings import Settings
 from heliostat.desired.raycluster.resources import format_quantities
 from heliostat.desired.raycluster.sizes import desired_resources, desired_workers
@@ -19,6 +18,7 @@ from heliostat.kube.plan import Patch, ref_of
 from heliostat.plan.because import Hold as CommonHold
 from heliostat.plan.draft import NOTHING, Part, wait_for
 from heliostat.plan.ensure import create, name_taken, wait_for_knowledge
+from heliostat.plan.observing import read_cluster_spec
 from heliostat.plan.raycluster.scheduling import resize_group
 from heliostat.plan.rayjob.observed import ObservedJob
 from heliostat.plan.rayjob.reasons import Because
@@ -62,7 +62,7 @@ def _size_left(observed: ObservedJob) -> JsonObject:
     cluster = observed.find_cluster()
     if not isinstance(cluster, dict) or cluster["metadata"].get("deletionTimestamp"):
         return {"minMember": 0, "minResources": {}}
-    spec = msgspec.convert(cluster["spec"], RayClusterSpec)
+    spec = read_cluster_spec(cluster)
     return {
         "minMember": desired_workers(spec) + 1,
         "minResources": format_quantities(desired_resources(spec)),

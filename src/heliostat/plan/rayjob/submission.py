@@ -4,8 +4,6 @@ A job is offered to Ray only under the id that the status holds and only while a
 such job. The call is remembered by its fact: until Ray was asked anew, nobody offers it again.
 """
 
-import msgspec
-
 from heliostat.api.markers import JsonObject
 from heliostat.api.raycluster import RayClusterSpec
 from heliostat.api.settings import Settings
@@ -18,6 +16,7 @@ from heliostat.kube.facts import FactKey, Unknown
 from heliostat.kube.plan import Create, Effect, patch_of, ref_of
 from heliostat.plan.draft import NOTHING, Part, wait_for
 from heliostat.plan.ensure import name_taken, wait_for_knowledge
+from heliostat.plan.observing import read_cluster_spec
 from heliostat.plan.rayjob.answers import PENDING, RUNNING
 from heliostat.plan.rayjob.observed import ObservedJob
 from heliostat.plan.rayjob.phase_inputs import Submitter
@@ -104,7 +103,7 @@ def find_token_secret(observed: ObservedJob) -> str:
     cluster = observed.find_cluster()
     if not isinstance(cluster, dict):
         return ""
-    return token_secret(msgspec.convert(cluster["spec"], RayClusterSpec), observed.cluster_name)
+    return token_secret(read_cluster_spec(cluster), observed.cluster_name)
 
 
 def ensure_head_service(observed: ObservedJob, spec: RayClusterSpec, settings: Settings) -> Part:

@@ -6,7 +6,6 @@ here: then the spec of the cluster itself counts, so that a new operator never r
 
 from enum import StrEnum
 
-import msgspec
 from msgspec.structs import replace
 
 from heliostat.api.markers import JsonObject
@@ -16,6 +15,7 @@ from heliostat.desired import labels
 from heliostat.desired.raycluster.spec_hash import hash_spec
 from heliostat.desired.rayservice.cluster import GROUP_COUNT, SERVICE_HASH
 from heliostat.kube.counts import read_count
+from heliostat.plan.observing import read_cluster_spec
 
 
 class Fit(StrEnum):
@@ -56,5 +56,5 @@ def _read_stamp(cluster: JsonObject, settings: Settings) -> tuple[str, int | Non
     annotations = cluster["metadata"].get("annotations") or {}
     if has_own_stamp(cluster, settings):
         return str(annotations.get(SERVICE_HASH) or ""), read_count(str(annotations.get(GROUP_COUNT) or ""))
-    spec = msgspec.convert(cluster["spec"], RayClusterSpec)
+    spec = read_cluster_spec(cluster)
     return hash_of(spec), len(spec.worker_group_specs or [])

@@ -6,15 +6,13 @@ The field that decides is named.
 from collections.abc import Iterator
 from typing import Any
 
-import msgspec
-
 from heliostat.api.markers import JsonObject
-from heliostat.api.raycluster import RayClusterSpec
 from heliostat.api.settings import Settings
 from heliostat.api.validation.service import is_incremental_upgrade
 from heliostat.desired.raycluster.spec_hash import Projection, project_spec
 from heliostat.desired.rayservice.gateway import upgrade_options
 from heliostat.kube.facts import Unknown
+from heliostat.plan.observing import read_cluster_spec
 from heliostat.plan.rayservice.clusters import ClusterChoice, decide_clusters, look_at_clusters
 from heliostat.plan.rayservice.comparing import Fit
 from heliostat.plan.rayservice.gateway import CLASS_FIELD, tell_bad_class
@@ -90,7 +88,7 @@ def _name_fields(observed: ObservedService) -> str:
     cluster = observed.find_pending() if observed.pending_name else observed.find_active()
     if not isinstance(cluster, dict):
         return _CONFIG
-    there = project_spec(msgspec.convert(cluster["spec"], RayClusterSpec), mute_suspend=True)
+    there = project_spec(read_cluster_spec(cluster), mute_suspend=True)
     wanted = project_spec(observed.service.spec.ray_cluster_config, mute_suspend=True)
     found = list(_compare(_tree_of(there), _tree_of(wanted), _CONFIG))
     if not found:

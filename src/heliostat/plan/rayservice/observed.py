@@ -5,7 +5,6 @@
 
 from collections.abc import Iterable
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -36,7 +35,7 @@ from heliostat.kube.lookups import (
 from heliostat.kube.owners import is_controlled_by
 from heliostat.kube.pods import PodView, is_terminating
 from heliostat.kube.quantity import Quantity
-from heliostat.plan.observing import label_of, read_typed, see_pod, take_in
+from heliostat.plan.observing import label_of, read_cluster_spec, read_typed, see_pod, take_in
 from heliostat.plan.rayservice.answers import ServeInfo
 from heliostat.plan.rayservice.endpoints import SERVICE_OF_SLICE, count_ready
 
@@ -118,7 +117,7 @@ class ObservedService(Struct, frozen=True, kw_only=True):
         found = self.find_cluster(cluster)
         if not isinstance(found, dict):
             return self.service.spec.ray_cluster_config
-        return msgspec.convert(found["spec"], RayClusterSpec)
+        return read_cluster_spec(found)
 
     def find_head_service(self) -> Found:
         return self.find(SERVICE, service_head_service_name(self.service.metadata.name))

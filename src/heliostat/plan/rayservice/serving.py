@@ -9,11 +9,9 @@ Differs from KubeRay: rayservice-config-by-report.
 from enum import StrEnum
 from typing import Any
 
-import msgspec
 from msgspec import Struct
 
 from heliostat.api.markers import JsonObject
-from heliostat.api.raycluster import RayClusterSpec
 from heliostat.api.settings import Settings
 from heliostat.desired.names import head_service_name
 from heliostat.desired.rayjob.head_service import find_dashboard_url
@@ -26,6 +24,7 @@ from heliostat.kube.lookups import SERVICE
 from heliostat.kube.plan import Effect
 from heliostat.kube.pods import is_ready
 from heliostat.plan.draft import NOTHING, Part, wait_beside
+from heliostat.plan.observing import read_cluster_spec
 from heliostat.plan.rayservice.answers import RUNNING, AskServe, ServeInfo, applications_key
 from heliostat.plan.rayservice.observed import Look, ObservedService, Sent
 from heliostat.plan.rayservice.reasons import Because, Hold
@@ -89,7 +88,7 @@ class ServeSight(Struct, frozen=True):
 
 def find_question(observed: ObservedService, cluster: JsonObject, settings: Settings) -> AskServe | None:
     """Whom to ask; None while nobody could answer."""
-    name, spec = cluster["metadata"]["name"], msgspec.convert(cluster["spec"], RayClusterSpec)
+    name, spec = cluster["metadata"]["name"], read_cluster_spec(cluster)
     service = observed.find(SERVICE, head_service_name(name, spec.head_group_spec))
     if not is_head_ready(observed, cluster, settings) or not isinstance(service, dict):
         return None
