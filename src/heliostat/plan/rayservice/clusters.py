@@ -135,24 +135,29 @@ def _make(observed: ObservedService, name: str, settings: Settings) -> Part:
 
 
 def _bring_up_to_date(observed: ObservedService, cluster: JsonObject, role: str, settings: Settings) -> Part:
+    if cluster["metadata"].get("deletionTimestamp"):
+        return NOTHING
     fit = compare_spec(cluster, observed.service.spec.ray_cluster_config, settings)
-    is_own = has_own_stamp(cluster, settings)
     is_kept = role == "active" and bool(observed.pending_name)  # while another gets ready, the one that serves stays
-    if cluster["metadata"].get("deletionTimestamp") or (is_own and (is_kept or fit is not Fit.GROWN)):
-        return NOTHING
-    if role == "pending" and fit is Fit.OTHER:
-        return NOTHING
-    is_other = is_kept or (fit is Fit.OTHER and has_unseen_edit(observed))
-    changes = (
-        _annotate(cluster, stamp_as_it_is(cluster, settings))
-        if is_other
-        else _follow_spec(observed, cluster, fit, settings)
-    )
+    if has_own_stamp(cluster, settings):
+        because = Because.GROUPS_ADDED
+        changes = _follow_spec(observed, cluster, fit, settings) if fit is Fit.GROWN and not is_kept else {}
+    elif role == "pending" and fit is Fit.OTHER:
+        return NOTHING  # another one takes its place
+    else:
+        because, changes = Because.OPERATOR_CHANGED, _stamp_anew(observed, cluster, fit, settings, is_kept=is_kept)
     if not changes:
         return NOTHING
-    because = Because.GROUPS_ADDED if is_own else Because.OPERATOR_CHANGED
-    report = report_cluster_update(ref_of(cluster), role)
-    return Part(actions=(patch_of(cluster, changes, because, report),))
+    return Part(actions=(patch_of(cluster, changes, because, report_cluster_update(ref_of(cluster), role)),))
+
+
+def _stamp_anew(
+    observed: ObservedService, cluster: JsonObject, fit: Fit, settings: Settings, *, is_kept: bool
+) -> JsonObject:
+    """Of another operator version's cluster: it is one of ours from now on, whether or not it follows the spec."""
+    if is_kept or (fit is Fit.OTHER and has_unseen_edit(observed)):
+        return _annotate(cluster, stamp_as_it_is(cluster, settings))
+    return _follow_spec(observed, cluster, fit, settings)
 
 
 def _follow_spec(observed: ObservedService, cluster: JsonObject, fit: Fit, settings: Settings) -> JsonObject:
