@@ -39,7 +39,7 @@ def plan_attempt(draft: Draft, phase: Phase, look: Look) -> JsonObject:
 
 
 def take_row(row: Row, status: JsonObject, look: Look) -> JsonObject:
-    observed, ray = look.observed, str(status.get("jobStatus") or "")
+    job, ray = look.observed.job, str(status.get("jobStatus") or "")
     if row.at is Phase.VALIDATION_FAILED:
         status = {key: value for key, value in status.items() if key not in ("message", "endTime")}
     if Do.RESET in row.do:
@@ -47,13 +47,11 @@ def take_row(row: Row, status: JsonObject, look: Look) -> JsonObject:
     if Do.NOTE_DASHBOARD in row.do:
         status = {**status, "dashboardURL": look.sight.dashboard_url}
     if Do.TAKE_ID in row.do:
-        status = {**status, "jobId": observed.job.spec.job_id}
+        status = {**status, "jobId": job.spec.job_id}
     if Do.DECLARE_FAILED in row.do:
         ray = FAILED
-    told = str(status.get("message") or "")
-    message = describe_row(row, observed, look.progress, look.settings, look.remembered, told)
-    reason = row.reason
-    return statuses.take_step(status, statuses.Step(State(row.to, ray), reason, message), observed.job, look.now)
+    message = describe_row(row, look, str(status.get("message") or ""))
+    return statuses.take_step(status, statuses.Step(State(row.to, ray), row.reason, message), job, look.now)
 
 
 def _note_answer(phase: Phase, look: Look) -> JsonObject:
