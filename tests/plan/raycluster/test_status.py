@@ -7,7 +7,7 @@ import pytest
 from heliostat.api.settings import Settings
 from heliostat.desired.raycluster.cluster import build_desired
 from heliostat.kube.jsontree import copy_tree, merge_patch
-from heliostat.plan.raycluster.situation import LastFailure, Remembered
+from heliostat.plan.raycluster.situation import LastFailure, Remembered, Situation
 from heliostat.plan.raycluster.status import calculate_status, find_endpoints, is_consistent
 from plan.worlds import (
     Tree,
@@ -35,7 +35,8 @@ def status_of(world: World, remembered: Remembered | None = None, *, is_blocked:
 def status_if_any(world: World, remembered: Remembered, *, is_blocked: bool) -> Tree | None:
     observed, settings = observe(world), Settings()
     desired = build_desired(observed.cluster, settings)
-    return calculate_status(observed, desired, settings, remembered, world.now, is_blocked=is_blocked)
+    situation = Situation(observed=observed, desired=desired, settings=settings, remembered=remembered, now=world.now)
+    return calculate_status(situation, is_blocked=is_blocked)
 
 
 def newborn(tree: Tree) -> World:

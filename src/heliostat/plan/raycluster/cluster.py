@@ -98,7 +98,7 @@ def _plan_leaving(draft: Draft, situation: Situation) -> Plan:
             hindered((*list_waits_for_people(draft.waits), *situation.remembered.hindrances)),
             get_condition(observed.conditions, SPEC_NOT_APPLIED),
         )
-        status = plan_own_conditions(observed, settings, now, tuple(one for one in found if one is not None))
+        status = plan_own_conditions(situation, tuple(one for one in found if one is not None))
     return draft.finish(status=status)
 
 
@@ -116,8 +116,7 @@ def _plan_living(draft: Draft, situation: Situation) -> Plan:
         draft.add("failure", wait_beside(Hold.LAST_FAILURE, failure.message, "the next attempt succeeds"))
     status = None
     if not finalizer.actions:  # it moves the version that a status write would have to name
-        own = _own_conditions(draft, situation)
-        status = plan_status(observed, desired, settings, situation.remembered, now, is_blocked=is_blocked, own=own)
+        status = plan_status(situation, is_blocked=is_blocked, own=_own_conditions(draft, situation))
     return draft.finish(status=status, wake_after=STATUS_POLL if status else _periodic_look(settings))
 
 

@@ -13,7 +13,6 @@ from typing import Any
 from msgspec import Struct
 
 from heliostat.api.markers import JsonObject
-from heliostat.api.settings import Settings
 from heliostat.desired import labels
 from heliostat.desired.raycluster.model import DesiredCluster
 from heliostat.kube.facts import Unknown
@@ -26,7 +25,7 @@ from heliostat.plan.own_conditions import show_own
 from heliostat.plan.raycluster.observed import ObservedCluster
 from heliostat.plan.raycluster.pod_health import HEAD_PATIENCE, WORKER_PATIENCE, Presence, node_type, presence_of
 from heliostat.plan.raycluster.singletons import head_services
-from heliostat.plan.raycluster.situation import Remembered
+from heliostat.plan.raycluster.situation import Situation
 from heliostat.plan.raycluster.status_conditions import ConditionInputs, are_all_running, next_conditions
 
 READY, SUSPENDED = "ready", "suspended"
@@ -39,37 +38,25 @@ COMPARED = (
 )  # fmt: skip
 
 
-def plan_status(
-    observed: ObservedCluster,
-    desired: DesiredCluster,
-    settings: Settings,
-    remembered: Remembered,
-    now: float,
-    *,
-    is_blocked: bool,
-    own: Sequence[JsonObject] = (),
-) -> WriteStatus | None:
+def plan_status(situation: Situation, *, is_blocked: bool, own: Sequence[JsonObject] = ()) -> WriteStatus | None:
     """The status write that is due, if one is.
 
     ``is_blocked``: something in this plan cannot go on. ``own`` are conditions of our own, told even when nothing else
     can be said.
     """
-    status = calculate_status(observed, desired, settings, remembered, now, is_blocked=is_blocked) or observed.status
-    return _write_if_due(observed, status, settings, now, own)
+    status = calculate_status(situation, is_blocked=is_blocked) or situation.observed.status
+    return _write_if_due(situation, status, own)
 
 
-def plan_own_conditions(
-    observed: ObservedCluster, settings: Settings, now: float, own: Sequence[JsonObject]
-) -> WriteStatus | None:
+def plan_own_conditions(situation: Situation, own: Sequence[JsonObject]) -> WriteStatus | None:
     """For a cluster on its way out: only conditions of our own move, the rest stays as it read (KubeRay: R1-3)."""
-    return _write_if_due(observed, observed.status, settings, now, own)
+    return _write_if_due(situation, situation.observed.status, own)
 
 
-def _write_if_due(
-    observed: ObservedCluster, status: JsonObject, settings: Settings, now: float, own: Sequence[JsonObject]
-) -> WriteStatus | None:
-    if settings.gate("RayClusterStatusConditions"):
-        conditions = show_own(status.get("conditions") or (), own, format_timestamp(now))
+def _write_if_due(situation: Situation, status: JsonObject, own: Sequence[JsonObject]) -> WriteStatus | None:
+    observed = situation.observed
+    if situation.settings.gate("RayClusterStatusConditions"):
+        conditions = show_own(status.get("conditions") or (), own, format_timestamp(situation.now))
         status = {**status, "conditions": conditions} if conditions or "conditions" in status else status
     if is_consistent(observed.status, status):
         return None
@@ -97,23 +84,16 @@ def look(observed: ObservedCluster, now: float) -> StatusView | None:
     return StatusView(service, pods, present, heads[0] if heads else None)
 
 
-def calculate_status(
-    observed: ObservedCluster,
-    desired: DesiredCluster,
-    settings: Settings,
-    remembered: Remembered,
-    now: float,
-    *,
-    is_blocked: bool,
-) -> JsonObject | None:
-    sight, time = look(observed, now), format_timestamp(now)
+def calculate_status(situation: Situation, *, is_blocked: bool) -> JsonObject | None:
+    observed, desired, time = situation.observed, situation.parts, format_timestamp(situation.now)
+    sight = look(observed, situation.now)
     if sight is None:
         return None
     status = {**observed.status, **_describe(sight, observed, desired), "lastUpdateTime": time}
-    if settings.gate("RayClusterStatusConditions"):
-        situation = _situation(sight, observed, remembered, is_blocked=is_blocked)
-        status["conditions"] = next_conditions(observed.conditions, situation, time)
-    has_error = is_blocked or remembered.failure is not None
+    if situation.settings.gate("RayClusterStatusConditions"):
+        inputs = _read_inputs(sight, situation, is_blocked=is_blocked)
+        status["conditions"] = next_conditions(observed.conditions, inputs, time)
+    has_error = is_blocked or situation.remembered.failure is not None
     _set_state(status, decide_state(observed, desired, sight, has_error=has_error), time)
     return {key: value for key, value in status.items() if key not in COMPARED or value not in (None, "", 0, {}, [])}
 
@@ -128,15 +108,13 @@ def _describe(sight: StatusView, observed: ObservedCluster, desired: DesiredClus
     }
 
 
-def _situation(
-    sight: StatusView, observed: ObservedCluster, remembered: Remembered, *, is_blocked: bool
-) -> ConditionInputs:
+def _read_inputs(sight: StatusView, situation: Situation, *, is_blocked: bool) -> ConditionInputs:
     return ConditionInputs(
         pods=sight.present,
         head=sight.head,
-        failure=remembered.failure,
+        failure=situation.remembered.failure,
         is_blocked=is_blocked,
-        suspend=observed.cluster.spec.suspend,
+        suspend=situation.observed.cluster.spec.suspend,
         has_any_pod=bool(sight.pods),
     )
 

@@ -42,20 +42,20 @@ class ConditionInputs(Struct, frozen=True, kw_only=True):
     has_any_pod: bool  # even one that is stuck: a suspension is complete when really nothing is left
 
 
-def next_conditions(old: list[JsonObject], situation: ConditionInputs, now: str) -> list[JsonObject]:
-    conditions = _note_failure(old, situation, now)
-    conditions = set_condition(conditions, head_pod_ready(situation.head), now)
+def next_conditions(old: list[JsonObject], inputs: ConditionInputs, now: str) -> list[JsonObject]:
+    conditions = _note_failure(old, inputs, now)
+    conditions = set_condition(conditions, head_pod_ready(inputs.head), now)
     if not is_condition_true(conditions, PROVISIONED) and suspend_status(conditions) != SUSPENDED:
-        conditions = set_condition(conditions, _provisioned(situation.pods), now)
-    return _move_suspension(conditions, situation, now)
+        conditions = set_condition(conditions, _provisioned(inputs.pods), now)
+    return _move_suspension(conditions, inputs, now)
 
 
-def _note_failure(conditions: list[JsonObject], situation: ConditionInputs, now: str) -> list[JsonObject]:
-    failure = situation.failure
+def _note_failure(conditions: list[JsonObject], inputs: ConditionInputs, now: str) -> list[JsonObject]:
+    failure = inputs.failure
     if failure is not None and failure.tag:
         shown = build_condition(REPLICA_FAILURE, TRUE, failure.tag, f"{failure.tag}\n{failure.message}")
         return set_condition(conditions, shown, now)
-    if failure is not None or situation.is_blocked:
+    if failure is not None or inputs.is_blocked:
         return conditions  # KubeRay: an error without a tag leaves the condition as it is
     return remove_condition(conditions, REPLICA_FAILURE)
 
@@ -101,9 +101,9 @@ def _provisioned(pods: Sequence[PodView]) -> JsonObject:
     return build_condition(PROVISIONED, FALSE, _PROVISIONING, "RayCluster Pods are being provisioned for first time")
 
 
-def _move_suspension(conditions: list[JsonObject], situation: ConditionInputs, now: str) -> list[JsonObject]:
+def _move_suspension(conditions: list[JsonObject], inputs: ConditionInputs, now: str) -> list[JsonObject]:
     status = suspend_status(conditions)
-    moves = next_suspend_conditions(status, has_pods=situation.has_any_pod, suspend=situation.suspend)
+    moves = next_suspend_conditions(status, has_pods=inputs.has_any_pod, suspend=inputs.suspend)
     if moves.get(SUSPENDED) and status == SUSPENDING:
         over = build_condition(PROVISIONED, FALSE, _PROVISIONING, "RayCluster has been suspended")
         conditions = set_condition(conditions, over, now)

@@ -170,9 +170,9 @@ BOUNDS: dict[Phase, str] = {
 NOT_RETRIED = frozenset({Reason.DEADLINE_EXCEEDED, Reason.STATUS_CHECK_TIMEOUT_EXCEEDED})
 
 
-def find_row(phase: Phase, situation: PhaseInputs) -> Row | None:
+def find_row(phase: Phase, inputs: PhaseInputs) -> Row | None:
     """The row that counts now; None: the phase stays."""
     for row in TABLE:
-        if row.at is phase and all(map(situation.holds, row.when)):
+        if row.at is phase and all(map(inputs.holds, row.when)):
             return row
     return None
