@@ -4,7 +4,7 @@ from heliostat.kube.objects import Key
 from heliostat.kube.plan import Effect, Plan
 from heliostat.plan.rayjob.submission import SUBMIT
 from heliostat.runtime.errors import FencedError
-from heliostat.runtime.outcome import Outcome
+from heliostat.runtime.outcome import FailedAction, Outcome
 
 
 class Memory:
@@ -37,6 +37,6 @@ class Memory:
         self._offered.discard(key)
 
 
-def _is_refusal(failure: object) -> bool:
-    action, error = getattr(failure, "action", None), getattr(failure, "error", None)
-    return isinstance(action, Effect) and action.kind == SUBMIT and not isinstance(error, FencedError)
+def _is_refusal(failure: FailedAction) -> bool:
+    action = failure.action
+    return isinstance(action, Effect) and action.kind == SUBMIT and not isinstance(failure.error, FencedError)

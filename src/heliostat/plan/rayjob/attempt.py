@@ -8,6 +8,7 @@ from heliostat.api.markers import JsonObject
 from heliostat.desired.rayjob.names import HTTP_MODE, K8S_JOB_MODE, SIDECAR_MODE
 from heliostat.desired.rayjob.scheduling import find_scheduler_problem
 from heliostat.desired.slots import Impossible
+from heliostat.kube.facts import Unknown
 from heliostat.plan.draft import NOTHING, Draft, Part, wait_beside, wait_for
 from heliostat.plan.observing import read_cluster_spec
 from heliostat.plan.rayjob import status as statuses
@@ -117,9 +118,9 @@ def _submit(look: Look) -> tuple[Part, str]:
 def _tell_of_ray(look: Look, failure: str) -> Part:
     if failure:
         return wait_beside(Hold.NOT_TAKEN, failure, "Ray takes it, or the status check time-out is over")
-    if look.voice is Voice.SILENT:
-        why = getattr(look.observed.answer, "why", "")
-        return wait_beside(Hold.RAY_SILENT, why, "it answers, or the status check time-out is over")
+    answer = look.observed.answer
+    if look.voice is Voice.SILENT and isinstance(answer, Unknown):
+        return wait_beside(Hold.RAY_SILENT, answer.why, "it answers, or the status check time-out is over")
     if look.info is None:
         return wait_beside(Hold.SUBMISSION, f"job {look.observed.job_id}", "Ray tells of it")
     if look.progress.at is Submitter.AT_WORK and look.info.ended:

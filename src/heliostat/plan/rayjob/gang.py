@@ -4,7 +4,7 @@ Volcano counts what a group asks for against its queue, so a group of a job that
 (operator.md §15.2).
 """
 
-import msgspec
+from msgspec.structs import replace
 
 from heliostat.api.markers import JsonObject
 from heliostat.api.settings import Settings
@@ -51,11 +51,7 @@ def shrink_gang(observed: ObservedJob, settings: Settings) -> Part:
     part = resize_group(found, {"spec": _size_left(observed)})
     report = report_scheduler_cleanup(f"{observed.job.metadata.namespace}/{observed.job.metadata.name}")
     patches = (action for action in part.actions if isinstance(action, Patch))
-    return Part(actions=tuple(_told(patch, report) for patch in patches))
-
-
-def _told(patch: Patch, report: object) -> Patch:
-    return msgspec.structs.replace(patch, report=report, because=Because.RESIZED)
+    return Part(actions=tuple(replace(patch, report=report, because=Because.RESIZED) for patch in patches))
 
 
 def _size_left(observed: ObservedJob) -> JsonObject:

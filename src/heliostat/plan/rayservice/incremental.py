@@ -8,6 +8,7 @@ Differs from KubeRay: rayservice-incremental-lost.
 
 from heliostat.api.markers import JsonObject
 from heliostat.desired.rayservice.names import choose_cluster_name
+from heliostat.kube.lookups import Found
 from heliostat.plan.draft import Draft
 from heliostat.plan.rayservice import status as statuses
 from heliostat.plan.rayservice.clusters import ClusterChoice, ClusterInputs
@@ -80,7 +81,7 @@ def _plan_settled(draft: Draft, look: Look, choice: ClusterChoice) -> statuses.S
     return _show(observed, slot.showing(serve).shown(), statuses.EMPTY_SLOT)
 
 
-def _serve(draft: Draft, look: Look, cluster: object, order: Order) -> ServeSight | None:
+def _serve(draft: Draft, look: Look, cluster: Found, order: Order) -> ServeSight | None:
     if not isinstance(cluster, dict):
         return None
     serve = plan_serve(look, cluster, order)
