@@ -42,14 +42,21 @@ def soonest(times: Iterable[float | None]) -> float | None:
     return min((time for time in times if time is not None), default=None)
 
 
-def wait_for(reason: WhyWaiting, message: str, until: str) -> Part:
+def wait_for(reason: WhyWaiting, message: str, until: str, *, events: tuple[Event, ...] = ()) -> Part:
     """Nothing to write, and what depends on this waits too."""
-    return Part(waits=(Wait(reason, message, until),), is_blocked=True)
+    return Part(waits=(Wait(reason, message, until),), events=events, is_blocked=True)
 
 
-def wait_beside(reason: WhyWaiting, message: str, until: str) -> Part:
+def wait_beside(
+    reason: WhyWaiting,
+    message: str,
+    until: str,
+    *,
+    events: tuple[Event, ...] = (),
+    wake_after: float | None = None,
+) -> Part:
     """Worth telling, but nothing depends on it."""
-    return Part(waits=(Wait(reason, message, until),))
+    return Part(waits=(Wait(reason, message, until),), events=events, wake_after=wake_after)
 
 
 class Draft:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from heliostat.api.markers import JsonObject
 from heliostat.kube.facts import Unknown
 from heliostat.kube.lookups import Found, KindName, kind_name
-from heliostat.kube.plan import SILENT, Create, Ref, Report, Wait, delete_of, ref_of
+from heliostat.kube.plan import SILENT, Create, Ref, Report, delete_of, ref_of
 from heliostat.plan.because import Because, Hold
 from heliostat.plan.draft import NOTHING, Part, wait_beside, wait_for
 from heliostat.plan.reasons import WhyWaiting
@@ -76,7 +76,7 @@ def name_taken(ref: Ref, owner: str = "RayCluster") -> Part:
     message = f"{ref} exists and does not belong to this {owner}"
     failure = report_create(ref).failure
     events = () if failure is None else (replace(failure, note=f"{failure.note}, it exists and is not owned by it"),)
-    return Part(waits=(Wait(Hold.NAME_TAKEN, message, "it is deleted or renamed"),), events=events, is_blocked=True)
+    return wait_for(Hold.NAME_TAKEN, message, "it is deleted or renamed", events=events)
 
 
 def matches(tree: JsonObject, selector: dict[str, str]) -> bool:

@@ -2,7 +2,6 @@
 
 from heliostat.api.raycluster import ObjectMeta
 from heliostat.api.validation.verdict import event_of
-from heliostat.kube.plan import Wait
 from heliostat.kube.problems import Problem
 from heliostat.plan.because import Hold
 from heliostat.plan.draft import Part, wait_beside
@@ -16,7 +15,7 @@ def tell_manager(managed_by: str | None) -> Part:
 def tell_refusal(refusal: Problem, metadata: ObjectMeta) -> Part:
     """Without a reason there is no event: the API server would have refused it."""
     events = (event_of(refusal, metadata.namespace, metadata.name),) if refusal.reason else ()
-    return Part(events=events, waits=(Wait(Hold.REFUSED, str(refusal), refusal.fix),))
+    return wait_beside(Hold.REFUSED, str(refusal), refusal.fix, events=events)
 
 
 def describe_refusal(refusal: Problem, metadata: ObjectMeta) -> str:

@@ -22,7 +22,7 @@ from heliostat.desired import labels
 from heliostat.kube.counts import read_count
 from heliostat.kube.facts import Unknown
 from heliostat.kube.lookups import JOB
-from heliostat.kube.plan import Create, Event, Report, Wait, ref_of
+from heliostat.kube.plan import Create, Event, Report, ref_of
 from heliostat.kube.pods import PodView, is_terminating
 from heliostat.kube.timestamps import moment_of
 from heliostat.plan.because import Because, Hold
@@ -122,15 +122,15 @@ def _plan_cleanup(observed: ObservedCluster, pods: tuple[PodView, ...], now: flo
     if isinstance(jobs, Unknown) and step is Step.WAIT_FOR_SIGHT:
         return _wait_for_sight(metadata, now, "the clean-up Job", jobs)
     if step is Step.WAIT_FOR_HEAD:
-        wait = Wait(Hold.BEING_DELETED, "the head still uses Redis", "the head Pod is gone")
-        return Part(waits=(wait,), wake_after=HEAD_POLL)
+        message = "the head still uses Redis"
+        return wait_beside(Hold.BEING_DELETED, message, "the head Pod is gone", wake_after=HEAD_POLL)
     if step is Step.WAIT_FOR_OTHERS:
-        what = "Kubernetes has yet to delete or let go what the cluster owns, and would do so with the clean-up Job"
-        wait = Wait(Hold.BEING_DELETED, what, f"it is done, or in {remaining:.0f} s")
-        return Part(waits=(wait,), wake_after=remaining)
+        message = "Kubernetes has yet to delete or let go what the cluster owns, and would do so with the clean-up Job"
+        until = f"it is done, or in {remaining:.0f} s"
+        return wait_beside(Hold.BEING_DELETED, message, until, wake_after=remaining)
     if step is Step.WAIT_FOR_JOB:
-        wait = Wait(Hold.CLEANUP_RUNNING, "the clean-up Job is running", f"it ends, or in {remaining:.0f} s")
-        return Part(waits=(wait,), wake_after=min(JOB_POLL, remaining))
+        message, until = "the clean-up Job is running", f"it ends, or in {remaining:.0f} s"
+        return wait_beside(Hold.CLEANUP_RUNNING, message, until, wake_after=min(JOB_POLL, remaining))
     if step is Step.START_JOB:
         create = Create(cleanup_job, Because.CLEANUP_DUE, report_create(ref_of(cleanup_job)))
         return Part(actions=(create,), wake_after=JOB_POLL)
@@ -194,7 +194,7 @@ def _wait_for_deadline(metadata: ObjectMeta, now: float, why: str) -> Part:
     if remaining <= 0:
         return _force(metadata)
     until = f"the spec is valid, or in {remaining:.0f} s, when the finalizer is removed by force"
-    return Part(waits=(Wait(Hold.BEING_DELETED, why, until),), wake_after=remaining)
+    return wait_beside(Hold.BEING_DELETED, why, until, wake_after=remaining)
 
 
 def _wait_for_sight(metadata: ObjectMeta, now: float, what: str, unknown: Unknown, patience: float = 0.0) -> Part:

@@ -48,8 +48,8 @@ def _look_for_users_claim(name: str, observed: ObservedCluster) -> Part:
         f'GcsFaultToleranceOptions.Storage.ClaimName "{name}" not found in namespace {namespace}; '
         "the head Pod will not start until it exists"
     )
-    wait = wait_beside(Hold.CLAIM_MISSING, note, f"PersistentVolumeClaim {name} is created")
-    return Part(waits=wait.waits, events=(Event(WARNING, "FailedToCreatePVC", "Validate", note),))
+    told = Event(WARNING, "FailedToCreatePVC", "Validate", note)
+    return wait_beside(Hold.CLAIM_MISSING, note, f"PersistentVolumeClaim {name} is created", events=(told,))
 
 
 def _tell_drift(live: JsonObject, wanted: JsonObject) -> Part:

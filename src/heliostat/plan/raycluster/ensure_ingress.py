@@ -34,8 +34,8 @@ def _leave_foreign(live: JsonObject) -> Part:
         f"Ingress {metadata['namespace']}/{metadata['name']} already exists and is not owned by this RayCluster; "
         "not modifying it"
     )
-    wait = wait_beside(Hold.NAME_TAKEN, note, "it is deleted or renamed")
-    return Part(waits=wait.waits, events=(Event(WARNING, "FailedToCreateIngress", "Create", note),))
+    told = Event(WARNING, "FailedToCreateIngress", "Create", note)
+    return wait_beside(Hold.NAME_TAKEN, note, "it is deleted or renamed", events=(told,))
 
 
 def _update(live: JsonObject, wanted: JsonObject) -> Part:

@@ -65,8 +65,7 @@ def _keep_or_delete(head: PodView, now: float) -> Part:
 def _wait_for_end(head: PodView, now: float) -> Part:
     message = f"head Pod {head.name} is terminating"
     until = f"it is gone, or {HEAD_PATIENCE:.0f} s after its grace period"
-    part = wait_beside(Hold.TERMINATING, message, until)
-    return Part(waits=part.waits, wake_after=seconds_until_stuck(head, now, HEAD_PATIENCE))
+    return wait_beside(Hold.TERMINATING, message, until, wake_after=seconds_until_stuck(head, now, HEAD_PATIENCE))
 
 
 def _plan_new_head(context: PodContext) -> Part:

@@ -71,6 +71,5 @@ def _tell_collision(live: JsonObject) -> Part:
         "network isolation will not be applied. Rename the existing NetworkPolicy or use a different RayCluster name "
         "to avoid the collision"
     )
-    wait = wait_beside(Hold.NAME_TAKEN, note, "it is deleted or renamed")
-    event = Event(WARNING, "NetworkPolicyNameCollision", "Validate", note, reporter=POLICY_REPORTER)
-    return Part(waits=wait.waits, events=(event,))
+    told = Event(WARNING, "NetworkPolicyNameCollision", "Validate", note, reporter=POLICY_REPORTER)
+    return wait_beside(Hold.NAME_TAKEN, note, "it is deleted or renamed", events=(told,))

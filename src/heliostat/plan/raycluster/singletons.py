@@ -32,8 +32,8 @@ def ensure_service_account(wanted: JsonObject | None, users: str | None, observe
     if found is not None:
         return NOTHING
     message = f"the head template names ServiceAccount {users}, which does not exist"
-    part = wait_for(Hold.SERVICE_ACCOUNT_MISSING, message, f"ServiceAccount {users} is created")
-    return Part(waits=part.waits, events=(_account_not_found(users, observed),), is_blocked=True)
+    told = _account_not_found(users, observed)
+    return wait_for(Hold.SERVICE_ACCOUNT_MISSING, message, f"ServiceAccount {users} is created", events=(told,))
 
 
 def _account_not_found(account: str, observed: ObservedCluster) -> Event:

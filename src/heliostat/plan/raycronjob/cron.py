@@ -14,7 +14,7 @@ from heliostat.api.cron_ticks import latest_tick, next_tick
 from heliostat.api.markers import JsonObject
 from heliostat.desired.raycronjob.child import build_child_job
 from heliostat.kube.facts import Unknown
-from heliostat.kube.plan import Create, Event, Plan, Ref, Wait, WriteStatus, ref_of
+from heliostat.kube.plan import Create, Event, Plan, Ref, WriteStatus, ref_of
 from heliostat.kube.problems import Problem
 from heliostat.kube.timestamps import format_timestamp
 from heliostat.plan.because import Hold as CommonHold
@@ -57,8 +57,8 @@ def plan_cron(situation: Situation[ObservedCron, Timetable | None, None]) -> Pla
         return _plan_refused(draft, observed, situation.refusal)
     draft.add("history", plan_history(observed))
     if observed.cron.spec.suspend:
-        wait = Wait(Hold.SUSPENDED, "spec.suspend is true", "spec.suspend is false")
-        draft.add("suspended", Part(waits=(wait,), events=(reports.SUSPENDED,)))
+        until = "spec.suspend is false"
+        draft.add("suspended", wait_beside(Hold.SUSPENDED, "spec.suspend is true", until, events=(reports.SUSPENDED,)))
         return draft.finish()
     return _plan_ticks(draft, observed, observed.timetable, situation.now)
 
@@ -72,8 +72,9 @@ def _plan_refused(draft: Draft, observed: ObservedCron, refusal: Problem | None)
 def _plan_ticks(draft: Draft, observed: ObservedCron, timetable: Timetable, now: float) -> Plan:
     tick = next_tick(timetable.schedule, observed.since, timetable.zone)
     if tick is None:
-        wait = Wait(Hold.NEVER, f"spec.schedule is {observed.cron.spec.schedule!r}", "the schedule is corrected")
-        draft.add("schedule", Part(waits=(wait,), events=(reports.NEVER_DUE,)))  # Differs from KubeRay: cron-never
+        message, until = f"spec.schedule is {observed.cron.spec.schedule!r}", "the schedule is corrected"
+        # Differs from KubeRay: cron-never
+        draft.add("schedule", wait_beside(Hold.NEVER, message, until, events=(reports.NEVER_DUE,)))
         return draft.finish()
     if tick > now:
         draft.add("schedule", wait_beside(Hold.NEXT_TICK, f"the next one is {format_timestamp(tick)}", "it comes"))

@@ -15,7 +15,7 @@ from heliostat.desired.rayjob.names import selected_cluster
 from heliostat.kube.facts import Unknown
 from heliostat.kube.plan import Delete
 from heliostat.kube.timestamps import moment_of
-from heliostat.plan.draft import NOTHING, Part, wait_beside
+from heliostat.plan.draft import NOTHING, Part, join, wait_beside
 from heliostat.plan.itself import ref_of_itself
 from heliostat.plan.rayjob.answers import FAILED, SUCCEEDED
 from heliostat.plan.rayjob.cluster import are_workers_suspended, delete_cluster, suspend_workers
@@ -68,11 +68,8 @@ def plan_cleanup(observed: ObservedJob, phase: Phase, settings: Settings, now: f
     if not pending:
         return part
     left = ended + pending[0].after - now
-    wait = wait_beside(Hold.CLEANUP, f"{GOES[pending[0].policy]} goes in {left:.0f} s", "that time has passed")
-    return Part(
-        actions=part.actions, waits=(*part.waits, *wait.waits), events=part.events, is_blocked=part.is_blocked,
-        wake_after=left,
-    )  # fmt: skip
+    what = f"{GOES[pending[0].policy]} goes in {left:.0f} s"
+    return join((part, wait_beside(Hold.CLEANUP, what, "that time has passed", wake_after=left)))
 
 
 def _is_achieved(observed: ObservedJob, rule: Rule) -> bool:

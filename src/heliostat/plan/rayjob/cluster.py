@@ -84,8 +84,8 @@ def ensure_cluster(observed: ObservedJob, sight: ClusterSight, settings: Setting
     if sight.condition is not Condition.ABSENT:
         return NOTHING
     if selected_cluster(observed.job) is not None:
-        wait = wait_for(Hold.CLUSTER_NOT_FOUND, f"RayCluster {name} does not exist", "it is created")
-        return Part(waits=wait.waits, events=(cluster_not_found(name),), is_blocked=True)
+        message = f"RayCluster {name} does not exist"
+        return wait_for(Hold.CLUSTER_NOT_FOUND, message, "it is created", events=(cluster_not_found(name),))
     cluster = build_cluster_of_job(observed.job, observed.tree, observed.cluster_name, observed.job_id, settings)
     if isinstance(cluster, Impossible):
         return wait_for(CommonHold.IMPOSSIBLE, cluster.message, "the spec is changed")

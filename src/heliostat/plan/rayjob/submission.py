@@ -4,6 +4,8 @@ A job is offered to Ray only under the id that the status holds and only while a
 such job. The call is remembered by its fact: until Ray was asked anew, nobody offers it again.
 """
 
+from msgspec.structs import replace
+
 from heliostat.api.markers import JsonObject
 from heliostat.api.raycluster import RayClusterSpec
 from heliostat.api.settings import Settings
@@ -118,8 +120,7 @@ def ensure_head_service(observed: ObservedJob, spec: RayClusterSpec, settings: S
     if found is None:
         return Part(actions=(Create(wanted, Because.TO_BE_SUBMITTED, report_service_create(ref)),))
     if not observed.owns(found):
-        part = name_taken(ref, observed.owner_kind)
-        return Part(waits=part.waits, events=part.events)  # the job itself does not need it
+        return replace(name_taken(ref, observed.owner_kind), is_blocked=False)  # the job itself does not need it
     selector = found["spec"].get("selector") or {}
     if selector.get("ray.io/cluster") == observed.cluster_name:
         return NOTHING

@@ -13,8 +13,7 @@ from heliostat.desired.raycluster.spec_hash import HALF, hash_spec
 from heliostat.desired.rayjob.cluster import build_cluster_of_job
 from heliostat.desired.rayjob.names import selected_cluster
 from heliostat.desired.slots import Impossible
-from heliostat.kube.plan import Wait
-from heliostat.plan.draft import NOTHING, Part
+from heliostat.plan.draft import NOTHING, Part, wait_beside
 from heliostat.plan.rayjob.answers import JobInfo
 from heliostat.plan.rayjob.observed import ObservedJob
 from heliostat.plan.rayjob.reasons import Hold
@@ -34,7 +33,7 @@ def tell_unapplied(observed: ObservedJob, cluster: JsonObject | None, info: JobI
     if not fields:
         return NOTHING
     told = spec_not_applied(f"{' and '.join(fields)} changed{_FOLLOWED_LATER}")
-    return Part(events=(told,), waits=(Wait(Hold.EDIT_WAITS, told.note, "another attempt begins"),))
+    return wait_beside(Hold.EDIT_WAITS, told.note, "another attempt begins", events=(told,))
 
 
 def _has_other_spec(observed: ObservedJob, cluster: JsonObject, settings: Settings) -> bool:

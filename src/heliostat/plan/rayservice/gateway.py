@@ -6,8 +6,6 @@ left alone; what decides about requests is put right. A Gateway counts once some
 
 from collections.abc import Sequence
 
-from msgspec.structs import replace
-
 from heliostat.api.markers import JsonObject
 from heliostat.desired.rayservice.gateway import (
     build_cluster_serve_service,
@@ -117,9 +115,8 @@ def _refuse_class(observed: ObservedService, wanted: JsonObject) -> Part:
     if not trouble or not isinstance(observed.find(GATEWAY_CLASS, _class_of(gateway)), dict):
         return NOTHING
     message = f"{CLASS_FIELD}: {trouble}; the Gateway stays with {_class_of(gateway)}"
-    wait = wait_beside(Hold.NO_GATEWAY_CLASS, message, "there is one, or another one is named")
-    place = f"{observed.service.metadata.namespace}/{gateway['metadata']['name']}"
-    return replace(wait, events=(class_not_found(place, message),))
+    told = class_not_found(f"{observed.service.metadata.namespace}/{gateway['metadata']['name']}", message)
+    return wait_beside(Hold.NO_GATEWAY_CLASS, message, "there is one, or another one is named", events=(told,))
 
 
 def tell_bad_class(observed: ObservedService, name: str) -> str:

@@ -2,8 +2,6 @@
 limits of the spec, the interval, and the cluster that requests would go to.
 """
 
-from msgspec.structs import replace
-
 from heliostat.desired.rayservice.names import gateway_name
 from heliostat.kube.facts import Unknown
 from heliostat.plan.draft import NOTHING, Part, wait_beside
@@ -37,8 +35,8 @@ def find_obstacle(look: Look, pair: Pair) -> Part | None:
     left = 0.0 if moved is None else moved + TAKE_UP_SECONDS - look.now
     if left <= 0 or is_route_taken_up(route, gateway):
         return None
-    wait = wait_beside(Hold.ROUTE, "the HTTPRoute", "its last change was seen by who serves the Gateway")
-    return replace(wait, wake_after=left)
+    until = "its last change was seen by who serves the Gateway"
+    return wait_beside(Hold.ROUTE, "the HTTPRoute", until, wake_after=left)
 
 
 def find_hold(look: Look, pair: Pair, serve: tuple[ServeSight, ServeSight]) -> Part | None:
@@ -51,8 +49,8 @@ def find_hold(look: Look, pair: Pair, serve: tuple[ServeSight, ServeSight]) -> P
         return NOTHING
     due = seconds_until_due(pair.split, limits, look.now)
     if due > 0:
-        wait = wait_beside(Hold.STEP, _describe_step(pair), f"intervalSeconds ({limits.interval} s) have passed")
-        return replace(wait, wake_after=due)
+        until = f"intervalSeconds ({limits.interval} s) have passed"
+        return wait_beside(Hold.STEP, _describe_step(pair), until, wake_after=due)
     return _find_lack_on_the_way_back(look, pair, serve) if pair.split.is_back else _find_lack(look, pair, serve[1])
 
 
@@ -76,8 +74,8 @@ def _find_lack_on_the_way_back(look: Look, pair: Pair, serve: tuple[ServeSight, 
     left = (pair.split.gaining.moved or 0.0) + pair.limits.interval + RETURN_SECONDS - look.now
     if active.health in (Health.READY, Health.UNKNOWN) or left <= 0:
         return None
-    wait = wait_beside(Hold.STEP, _describe_step(pair), f"the applications run on {name} with that capacity")
-    return replace(wait, wake_after=left)
+    until = f"the applications run on {name} with that capacity"
+    return wait_beside(Hold.STEP, _describe_step(pair), until, wake_after=left)
 
 
 def _describe_step(pair: Pair) -> str:

@@ -132,18 +132,20 @@ def _compare(look: Look, question: AskServe, answer: Fact[ServeInfo], order: Ord
             part = Part(actions=(_configure(observed, question, config, told, order),))
             return ServeSight(Health.DEPLOYING, part, shown)
         if held > 0:
-            wait = _tell_held(question.cluster, sent.refusal if sent else "")
-            return ServeSight(Health.DEPLOYING, Part(waits=wait.waits, wake_after=held), shown)
+            wait = _tell_held(question.cluster, sent.refusal if sent else "", held)
+            return ServeSight(Health.DEPLOYING, wait, shown)
     if told.applications and all(each.status == RUNNING for each in told.applications.values()):
         return ServeSight(Health.READY, NOTHING, shown)
     states = ", ".join(f"{name} {each.status}" for name, each in sorted(told.applications.items())) or "no application"
     return ServeSight(Health.DEPLOYING, wait_beside(Hold.DEPLOYING, states, "all applications are RUNNING"), shown)
 
 
-def _tell_held(cluster: str, refusal: str) -> Part:
+def _tell_held(cluster: str, refusal: str, seconds: float) -> Part:
     if refusal:
-        return wait_beside(Hold.CONFIG_REFUSED, f"RayCluster {cluster}: {refusal}", "Serve takes it")
-    return wait_beside(Hold.SERVES_OTHERS, f"RayCluster {cluster}", "Serve follows, or it is sent again")
+        said = f"RayCluster {cluster}: {refusal}"
+        return wait_beside(Hold.CONFIG_REFUSED, said, "Serve takes it", wake_after=seconds)
+    until = "Serve follows, or it is sent again"
+    return wait_beside(Hold.SERVES_OTHERS, f"RayCluster {cluster}", until, wake_after=seconds)
 
 
 def _choose_config(observed: ObservedService, told: ServeInfo, order: Order) -> JsonObject | Impossible | None:

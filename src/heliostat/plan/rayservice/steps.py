@@ -62,8 +62,8 @@ def _hold_last_step(pair: Pair, now: float) -> Part | None:
     left = (pair.split.gaining.moved or 0.0) + LAST_STEP_SECONDS - now
     if left <= 0:
         return None
-    wait = wait_beside(Hold.STEP, "the upgrade", f"its last step was told for {LAST_STEP_SECONDS:.0f} s")
-    return replace(wait, wake_after=left)
+    until = f"its last step was told for {LAST_STEP_SECONDS:.0f} s"
+    return wait_beside(Hold.STEP, "the upgrade", until, wake_after=left)
 
 
 def _plan_weights(draft: Draft, look: Look, pair: Pair, hold: Part | None) -> None:

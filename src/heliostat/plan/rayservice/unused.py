@@ -62,8 +62,8 @@ def _plan_one(observed: ObservedService, cluster: JsonObject, now: float, *, is_
     if since is not None and now >= since + delay + PASS_SECONDS:
         return _delete(cluster, Because.UNUSED_LONG_ENOUGH)
     if since is not None:
-        wait = wait_beside(Hold.UNUSED, f"{ref} is unused", f"{delay} s have passed since")
-        return Part(waits=wait.waits, wake_after=since + delay + PASS_SECONDS - now)
+        left = since + delay + PASS_SECONDS - now
+        return wait_beside(Hold.UNUSED, f"{ref} is unused", f"{delay} s have passed since", wake_after=left)
     changes = {"metadata": {"annotations": {UNUSED_SINCE: format_timestamp(math.ceil(now))}}}
     return Part(actions=(patch_of(cluster, changes, Because.UNUSED),))
 
