@@ -148,6 +148,56 @@ def test_quantities_are_compared_by_value() -> None:
     assert hash_of(head_container=milli) == hash_of(head_container=plain)
 
 
+ZEROS: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    ({"env": [{"name": "A"}]}, {"env": [{"name": "A", "value": ""}]}),
+    ({"tty": None}, {"tty": False, "stdin": False}),
+    ({"ports": [{"containerPort": 1}]}, {"ports": [{"containerPort": 1, "hostPort": 0}]}),
+    (
+        {"livenessProbe": {"exec": {"command": ["a"]}}},
+        {"livenessProbe": {"exec": {"command": ["a"]}, "initialDelaySeconds": 0}},
+    ),
+    (
+        {"volumeMounts": [{"name": "a", "mountPath": "/a"}]},
+        {"volumeMounts": [{"name": "a", "mountPath": "/a", "readOnly": False, "subPath": ""}]},
+    ),
+]
+
+
+@pytest.mark.parametrize(("absent", "zero"), ZEROS, ids=str)
+def test_what_a_typed_client_takes_away_does_not_count(absent: dict[str, Any], zero: dict[str, Any]) -> None:
+    """Whoever applies a manifest again after KubeRay has written the object puts it back."""
+    assert hash_of(head_container=absent) == hash_of(head_container=zero)
+    assert hash_of(worker_container=absent) == hash_of(worker_container=zero)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({"env": [{"name": "A", "value": "0"}]}, {"env": [{"name": "A"}]}),
+        ({"securityContext": {"runAsNonRoot": False}}, {"securityContext": {"privileged": False}}),
+        ({"securityContext": {"runAsUser": 0}}, {}),
+    ],
+    ids=str,
+)
+def test_a_zero_that_says_something_counts(before: dict[str, Any], after: dict[str, Any]) -> None:
+    assert hash_of(head_container=before) != hash_of(head_container=after)
+
+
+@pytest.mark.parametrize("place", ["labels", "annotations"])
+def test_a_key_of_the_users_is_no_field(place: str) -> None:
+    pods = [{"template": {"metadata": {place: keys}}} for keys in ({}, {"value": ""}, {"tty": ""})]
+    assert len({hash_of(head=head) for head in pods}) == len(pods)
+
+
+def test_the_size_of_a_volume_is_compared_by_value() -> None:
+    sizes = [
+        {"template": {"spec": {"volumes": [{"name": "a", "emptyDir": {"sizeLimit": size}}]}}}
+        for size in ("1Gi", "1024Mi", "2Gi")
+    ]
+    same, as_well, other = (hash_of(head=head) for head in sizes)
+    assert same == as_well != other
+
+
 def test_projecting_leaves_the_spec_alone() -> None:
     template = {"template": {"spec": {"tolerations": [{"operator": "Exists"}]}}}
     cluster = make_cluster(head=template)

@@ -131,3 +131,14 @@ def test_replicas_alone_change_nothing() -> None:
     edited = act(world.edit(rayClusterConfig=config))
     assert edited.pending == ""
     assert patches(edited) == []
+
+
+def test_an_edit_that_spells_out_what_is_so_anyway_changes_nothing() -> None:
+    """As whoever applies a manifest again does after KubeRay, which leaves such fields away, has written the object."""
+    world = run(begin())
+    (stored,) = spec_tree(world)["workerGroupSpecs"]
+    (container,) = stored["template"]["spec"]["containers"]
+    spelled = {**stored["template"]["spec"], "hostNetwork": False, "containers": [{**container, "tty": False}]}
+    edited = act(world.edit(rayClusterConfig={"workerGroupSpecs": [{**stored, "template": {"spec": spelled}}]}))
+    assert edited.pending == ""
+    assert patches(edited) == []

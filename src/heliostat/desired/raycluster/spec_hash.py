@@ -1,9 +1,9 @@
 """The spec hash: has anything changed that running Pods do not have? (raycluster.md §6)
 
 The hash is taken of a canonical projection with a version of its own: fields that scale or schedule a running
-cluster are left out, absent and empty mean the same, keys are sorted, quantities are compared by value. It does not
-reproduce KubeRay's bytes; ``ray.io/kuberay-version`` differs between the two operators, and a different version
-re-stamps instead of recreating.
+cluster are left out, absent and empty mean the same, as do absent and zero where Kubernetes' own types make no
+difference, keys are sorted, quantities are compared by value. It does not reproduce KubeRay's bytes;
+``ray.io/kuberay-version`` differs between the two operators, and a different version re-stamps instead of recreating.
 
 It has two halves. The first is of what only new Pods can take up: the cluster's own part, then each worker group. The
 second is of what the operator brings about under Pods that run, or never puts into one. Any other half means another
@@ -31,6 +31,18 @@ _MUTED_IN_SPEC = ("upgradeStrategy",)
 _MUTED_IN_GROUP = ("replicas", "minReplicas", "maxReplicas", "scaleStrategy")
 _MUTED_IN_POD_SPEC = ("tolerations", "schedulingGates")  # Kueue writes these
 _QUANTITY_MAPS = ("limits", "requests")
+_QUANTITIES = ("sizeLimit",)
+# KubeRay: R6-3, plain fields of the API types, which lose false, 0 and "" whenever a typed client writes the object. In
+# other fields these say something: runAsNonRoot may be false although it is true of the Pod.
+_UNSET_WHEN_ZERO = frozenset({
+    "rayVersion", "value", "subPath", "hostNetwork", "hostPID", "hostIPC", "readOnly", "stdin", "stdinOnce", "tty",
+    "initialDelaySeconds", "hostPort", "nodePort", "targetPort", "publishNotReadyAddresses",
+})  # fmt: skip
+# Their keys are anybody's words.
+_FREE_MAPS = frozenset({
+    "annotations", "labels", "rayStartParams", "headServiceAnnotations", "matchLabels", "nodeSelector", "selector",
+    "volumeAttributes", "options",
+})  # fmt: skip
 
 # Followed under running Pods, or in no Pod at all: R10-1, R7-51 (the autoscaler reads its fields from the RayCluster).
 _FOLLOWED_IN_SPEC = (
@@ -66,7 +78,6 @@ def project_spec(spec: RayClusterSpec, *, mute_suspend: bool = False) -> Project
     tree: JsonObject = msgspec.to_builtins(spec)
     for key in (*_MUTED_IN_SPEC, *(("suspend",) if mute_suspend else ())):
         tree.pop(key, None)
-    tree["rayVersion"] = tree.get("rayVersion") or None  # empty is absent; the value of a label may well be empty
     groups: list[JsonObject] = tree.pop("workerGroupSpecs", None) or []
     for group in groups:
         for key in _MUTED_IN_GROUP:
@@ -111,7 +122,7 @@ def _half(digest: Any) -> str:
     return b32hexencode(digest.digest()[:_HALF_BYTES]).decode()
 
 
-def _canonical(value: Any) -> Any:
+def _canonical(value: Any, *, is_free: bool = False) -> Any:
     if isinstance(value, list):
         return [_canonical(item) for item in value]
     if not isinstance(value, dict):
@@ -119,13 +130,20 @@ def _canonical(value: Any) -> Any:
     canonical: JsonObject = {}
     for key in sorted(value):
         item = value[key]
-        if isinstance(item, dict):
-            item = _canonical_quantities(item) if key in _QUANTITY_MAPS else _canonical(item)
-        elif isinstance(item, list):
-            item = _canonical(item)
+        if not is_free and not item and key in _UNSET_WHEN_ZERO:
+            continue
+        item = _canonical(item) if is_free else _canonical_field(key, item)
         if item is not None and item != {} and item != []:
             canonical[key] = item
     return canonical
+
+
+def _canonical_field(key: str, value: Any) -> Any:
+    if key in _QUANTITIES:
+        return _canonical_quantity(value)
+    if key in _QUANTITY_MAPS and isinstance(value, dict):
+        return _canonical_quantities(value)
+    return _canonical(value, is_free=key in _FREE_MAPS)
 
 
 def _canonical_quantities(quantities: JsonObject) -> JsonObject:
