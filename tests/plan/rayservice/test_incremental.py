@@ -449,6 +449,19 @@ def test_the_route_of_a_service_that_no_longer_moves_in_steps_follows_its_cluste
     assert live(moved.edit(upgradeStrategy=strategy), 6).weights == {moved.active: 100}
 
 
+def test_the_serve_service_of_before_follows_upgrades_in_steps() -> None:
+    """Differs from KubeRay: rayservice-former-route."""
+    world = served()
+    strategy = world.observe().tree["spec"]["upgradeStrategy"]
+    whole = live(world.edit(upgradeStrategy={"type": "NewCluster", "clusterUpgradeOptions": None}), 4)
+    begun = whole.edit(upgradeStrategy=strategy, rayClusterConfig=NEW_IMAGE)
+    assert live(begun, 4).routed == world.active
+    done, _ = pass_through(begun)
+    done = live(done, 2)
+    assert done.active != world.active
+    assert done.routed == done.active
+
+
 def test_the_route_keeps_its_split_while_two_clusters_share_the_requests() -> None:
     world = upgraded_to((50, 25, 100, 75))
     whole = act(world.edit(upgradeStrategy={"type": "NewCluster", "clusterUpgradeOptions": None}))

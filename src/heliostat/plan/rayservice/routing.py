@@ -55,7 +55,10 @@ def plan_services(draft: Draft, observed: ObservedService, target: str, settings
 
 
 def follow_services(draft: Draft, observed: ObservedService, target: str, settings: Settings) -> None:
-    """Of an incremental upgrade: the head Service; a serve Service of before is kept only where there is one."""
+    """Of an incremental upgrade: the head Service; a serve Service of before follows, too, where there is one.
+
+    Differs from KubeRay: rayservice-former-route.
+    """
     if isinstance(observed.find_serve_service(), dict):
         plan_services(draft, observed, target, settings)
         return
