@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from heliostat.api.settings import Settings
 from heliostat.explain.explanation import Explanation, Sentence, format_explanation
 from heliostat.explain.rayservice.service import explain_service
@@ -55,6 +57,16 @@ def test_an_upgrade_tells_where_it_goes_and_which_application_it_waits_for() -> 
     explained = explain(world)
     assert explained.verdict == f"serves with 2 Pods, and moves from {world.active} to {world.pending}"
     assert f"application app is DEPLOY_FAILED on {world.pending}" in texts(world)
+
+
+@pytest.mark.parametrize("config", ["", "applications: []"])
+def test_a_service_that_asks_for_no_application_is_told_that_it_never_gets_ready(config: str) -> None:
+    explained = explain(run(begin(serveConfigV2=config)))
+    assert not explained.is_ready
+    (sentence,) = explained.sentences
+    assert sentence.what == "spec.serveConfigV2 asks for no application"
+    assert "never gets ready" in str(sentence)
+    assert sentence.fix.startswith("name one there")
 
 
 def test_what_people_have_to_mend_is_told() -> None:

@@ -46,6 +46,10 @@ class Hold(WhyWaiting):
         "ConfigImpossible",
         Waiting(meaning="spec.serveConfigV2 cannot be given to Serve", fix="correct it", mended_by=PEOPLE),
     )
+    NO_APPLICATIONS = (
+        "NoApplications",
+        Waiting(meaning="spec.serveConfigV2 asks for no application", fix="name one there", mended_by=PEOPLE),
+    )
     CONFIG_REFUSED = (
         "ConfigRefused",
         Waiting(meaning="Serve refused spec.serveConfigV2", fix="correct it", mended_by=PEOPLE),

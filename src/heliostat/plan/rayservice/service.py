@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from heliostat.api.cluster_features import is_managed_here
 from heliostat.api.markers import JsonObject
 from heliostat.api.validation.service import UPGRADE_DEADLINE_ANNOTATION
-from heliostat.desired.rayservice.serve_config import read_serve_config
+from heliostat.desired.rayservice.serve_config import list_applications, read_serve_config
 from heliostat.desired.slots import Impossible
 from heliostat.kube.conditions import FALSE
 from heliostat.kube.facts import Unknown
@@ -133,6 +133,8 @@ def _check_config(observed: ObservedService) -> Part:
     config = read_serve_config(observed.service)
     if isinstance(config, Impossible):
         return wait_beside(Hold.CONFIG_IMPOSSIBLE, config.message, "it is corrected")
+    if not list_applications(config):
+        return wait_beside(Hold.NO_APPLICATIONS, "without one a RayService never gets ready", "it asks for one")
     return NOTHING
 
 
