@@ -9,7 +9,7 @@ from heliostat.api.settings import Settings
 from heliostat.plan.rayjob.answers import JobInfo
 from heliostat.plan.rayjob.observed import Remembered
 from plan.rayjob.job_worlds import FINALIZER, JobWorld, act, begin, end_submitter, plan_world, run, settle
-from plan.worlds import NAMESPACE, Tree
+from plan.worlds import NAMESPACE, Tree, pod_template
 
 MODES = ("K8sJobMode", "HTTPMode", "SidecarMode", "InteractiveMode")
 
@@ -89,11 +89,54 @@ def test_without_a_limit_there_is_one_attempt(limit: int | None) -> None:
     assert (world.phase, world.status["failed"]) == ("Failed", 1)
 
 
+def job_service(world: JobWorld) -> Tree:
+    (service,) = [tree for tree in world.of_kind("Service") if tree["metadata"]["name"] == "job-head-svc"]
+    return service
+
+
 def test_the_service_at_the_head_follows_the_job_to_its_next_cluster() -> None:
     world = in_running(submissionMode="HTTPMode", backoffLimit=1)
     world = run(world.with_ray(world.ray.tell("FAILED", world.now)))
-    (service,) = [tree for tree in world.of_kind("Service") if tree["metadata"]["name"] == "job-head-svc"]
-    assert service["spec"]["selector"]["ray.io/cluster"] == world.status["rayClusterName"]
+    assert job_service(world)["spec"]["selector"]["ray.io/cluster"] == world.status["rayClusterName"]
+
+
+def with_dashboard_at(port: int, **head: Any) -> Tree:
+    template = pod_template("ray-head")
+    (container,) = template["spec"]["containers"]
+    named = [{"name": "dashboard", "containerPort": port}]
+    return {"headGroupSpec": {"template": {"spec": {"containers": [{**container, "ports": named}]}}, **head}}
+
+
+def dashboard_ports(world: JobWorld) -> list[int]:
+    return [port["port"] for port in job_service(world)["spec"]["ports"] if port["name"] == "dashboard"]
+
+
+@pytest.mark.parametrize("again", ["attempt", "resumption"])
+def test_the_service_at_the_head_has_the_ports_of_the_cluster_that_it_leads_to(again: str) -> None:
+    world = in_running(submissionMode="HTTPMode", backoffLimit=1, shutdownAfterJobFinishes=True)
+    world = run(world.edit(rayClusterSpec=with_dashboard_at(9000)))
+    assert dashboard_ports(world) == [8265], "its cluster is still the old one"
+    if again == "attempt":
+        world = run(world.with_ray(world.ray.tell("FAILED", world.now)))
+    else:
+        world = run(run(world.edit(suspend=True)).edit(suspend=False))
+    assert world.phase == "Running"
+    assert dashboard_ports(world) == [9000]
+
+
+def test_a_service_at_the_head_that_was_lost_comes_back_for_the_cluster_that_runs() -> None:
+    world = run(in_running(submissionMode="HTTPMode").edit(rayClusterSpec=with_dashboard_at(9000)))
+    kept = tuple(tree for tree in world.objects if tree is not job_service(world))
+    assert dashboard_ports(run(structs.replace(world, objects=kept))) == [8265]
+
+
+def test_an_edit_of_the_services_type_is_taken_up_with_the_next_cluster() -> None:
+    kept = {**with_dashboard_at(8265, rayStartParams={}, serviceType="NodePort"), "workerGroupSpecs": []}
+    world = in_running(submissionMode="HTTPMode", shutdownAfterJobFinishes=True, rayClusterSpec=kept)
+    assert job_service(world)["spec"]["type"] == "NodePort"
+    edited = {"rayClusterSpec": {"headGroupSpec": {"serviceType": "LoadBalancer"}}}
+    world = run(run(world.edit(suspend=True)).edit(suspend=False, **edited))
+    assert job_service(world)["spec"]["type"] == "LoadBalancer"
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -92,8 +92,7 @@ def _run(draft: Draft, status: JsonObject, look: Look) -> JsonObject:
     if look.mode != SIDECAR_MODE and not look.was_seen:
         # Nothing has run there yet, so nothing runs twice when it is made anew.
         draft.add("cluster", ensure_cluster(observed, sight, settings))
-    if observed.job.spec.ray_cluster_spec is not None:
-        draft.add("head-service", ensure_head_service(observed, observed.job.spec.ray_cluster_spec, settings))
+    draft.add("head-service", ensure_head_service(observed, sight.tree, settings))
     submission, failure = _submit(look)
     draft.add("submission", submission, ("cluster",))
     draft.add("ray", _tell_of_ray(look, failure))

@@ -18,6 +18,7 @@ from heliostat.kube.facts import FactKey, Unknown
 from heliostat.kube.plan import Create, Effect, patch_of, ref_of
 from heliostat.plan.draft import NOTHING, Part, wait_for
 from heliostat.plan.ensure import name_taken, wait_for_knowledge
+from heliostat.plan.moving_services import changes_of_move
 from heliostat.plan.observing import read_cluster_spec
 from heliostat.plan.rayjob.answers import PENDING, RUNNING
 from heliostat.plan.rayjob.observed import ObservedJob
@@ -108,10 +109,16 @@ def find_token_secret(observed: ObservedJob) -> str:
     return token_secret(read_cluster_spec(cluster), observed.cluster_name)
 
 
-def ensure_head_service(observed: ObservedJob, spec: RayClusterSpec, settings: Settings) -> Part:
-    """Differs from KubeRay: rayjob-name-taken, a Service of somebody else's under the name is left alone."""
-    if selected_cluster(observed.job) is not None:
+def ensure_head_service(observed: ObservedJob, cluster: JsonObject | None, settings: Settings) -> Part:
+    """With the ports of the cluster that it leads to, whatever was edited since.
+
+    Differs from KubeRay: rayjob-name-taken, a Service of somebody else's under the name is left alone.
+    """
+    spec = observed.job.spec.ray_cluster_spec
+    if spec is None or selected_cluster(observed.job) is not None:
         return NOTHING
+    if cluster is not None:
+        spec = read_cluster_spec(cluster)
     wanted = build_job_head_service(observed.job, spec, observed.cluster_name, settings)
     ref = ref_of(wanted)
     found = observed.find_service(ref.name)
@@ -122,7 +129,7 @@ def ensure_head_service(observed: ObservedJob, spec: RayClusterSpec, settings: S
     if not observed.owns(found):
         return replace(name_taken(ref, observed.owner_kind), is_blocked=False)  # the job itself does not need it
     selector = found["spec"].get("selector") or {}
-    if selector.get("ray.io/cluster") == observed.cluster_name:
+    if found["metadata"].get("deletionTimestamp") or selector.get("ray.io/cluster") == observed.cluster_name:
         return NOTHING
-    changes = {"spec": {"selector": wanted["spec"]["selector"]}}
+    changes = {"spec": changes_of_move(found["spec"], wanted["spec"])}
     return Part(actions=(patch_of(found, changes, Because.HEAD_MOVED, report_service_update(ref)),))

@@ -17,11 +17,10 @@ from heliostat.kube.pods import is_ready, is_terminating
 from heliostat.plan.because import Hold as CommonHold
 from heliostat.plan.draft import NOTHING, Draft, Part, wait_beside, wait_for
 from heliostat.plan.ensure import name_taken, wait_for_knowledge
+from heliostat.plan.moving_services import changes_of_move
 from heliostat.plan.rayservice.observed import ObservedService
 from heliostat.plan.rayservice.reasons import Because, Hold
 from heliostat.plan.rayservice.reports import report_service_create, report_service_update
-
-_ADDRESSES = ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy")
 
 
 def choose_target(observed: ObservedService, *, is_pending_ready: bool) -> tuple[str, Part]:
@@ -84,33 +83,5 @@ def _ensure(observed: ObservedService, wanted: JsonObject | Impossible, target: 
     spec = found["spec"]
     if found["metadata"].get("deletionTimestamp") or (spec.get("selector") or {}).get(labels.CLUSTER) == target:
         return NOTHING
-    changes = {"selector": wanted["spec"]["selector"], **_follow_spec(spec, wanted["spec"])}
-    return Part(actions=(patch_of(found, {"spec": changes}, Because.MOVED, report_service_update(ref)),))
-
-
-def _follow_spec(there: JsonObject, wanted: JsonObject) -> JsonObject:
-    """What else an edit asks for: taken up when requests move, and not before (KubeRay: rayservice.md §9, rule 1).
-
-    An address stays, and with it what only another address could have: a Service without one stays a ClusterIP.
-    """
-    asked = {key: value for key, value in wanted.items() if key not in ("selector", "ports", *_ADDRESSES)}
-    shown = {"type": "ClusterIP", **there}
-    asked["type"] = shown["type"] if there.get("clusterIP") == "None" else asked.get("type") or "ClusterIP"
-    changes = {key: value for key, value in asked.items() if shown.get(key) != value}
-    ports: list[JsonObject] = wanted.get("ports") or []
-    chosen = {port.get("name") for port in ports if port.get("nodePort")}
-    if _meant(there.get("ports"), chosen) != _meant(ports, chosen):
-        changes["ports"] = ports
-    return changes
-
-
-def _meant(ports: list[JsonObject] | None, chosen: set[str | None]) -> list[JsonObject]:
-    """With what a server fills in. A node's port is the server's choice, unless the spec has chosen it."""
-    filled = [{"protocol": "TCP", "targetPort": port["port"], **port} for port in ports or ()]
-    return sorted(
-        (
-            {key: value for key, value in port.items() if key != "nodePort" or port.get("name") in chosen}
-            for port in filled
-        ),
-        key=lambda port: (str(port.get("name") or ""), port["port"]),
-    )
+    changes = {"spec": changes_of_move(spec, wanted["spec"])}
+    return Part(actions=(patch_of(found, changes, Because.MOVED, report_service_update(ref)),))
