@@ -21,6 +21,7 @@ from heliostat.kube.go_text import go_float, go_json, go_quote, go_short_float
         (1e-7, "1e-7"),
         (1.25e-9, "1.25e-9"),
         (1e20, "100000000000000000000"),
+        (float(2**64), "18446744073709552000"),
         (1e21, "1e+21"),
         (-2.5, "-2.5"),
         (0.0, "0"),

@@ -37,8 +37,8 @@ def go_float(value: float) -> str:
     if value == 0:
         return "-0" if str(value).startswith("-") else "0"
     if 1e-6 <= abs(value) < 1e21:
-        text = format(value, "f") if value == int(value) else _plain_digits(value)
-        return text.split(".")[0] if value == int(value) else text
+        text = format(Decimal(repr(value)), "f")  # beyond the digits that tell it from its neighbours come zeros
+        return text.removesuffix(".0")
     mantissa, exponent = repr(value).split("e") if "e" in repr(value) else (format(value, "e").split("e"))
     sign = "-" if exponent.startswith("-") else "+"
     digits = exponent.lstrip("+-").lstrip("0")
@@ -55,15 +55,6 @@ def go_short_float(value: float) -> str:
     first, *rest = map(str, digits)
     point = "." if rest else ""
     return f"{'-' * sign}{first}{point}{''.join(rest)}e{len(rest) + int(exponent):+03d}"
-
-
-def _plain_digits(value: float) -> str:
-    text = repr(value)
-    if "e" not in text:
-        return text
-    mantissa, exponent = text.split("e")
-    decimals = len(mantissa.split(".")[1]) if "." in mantissa else 0
-    return format(value, f".{decimals - int(exponent)}f")
 
 
 def go_quote(text: str) -> str:
