@@ -150,7 +150,19 @@ REFUSED: list[tuple[str, list[Tree], list[tuple[str, str]], str]] = [
         "a runtime environment that is no YAML",
         [{"runtimeEnvYAML": "bad: [\n"}],
         [("RJ-S17", "spec.runtimeEnvYAML")],
-        "failed to unmarshal RuntimeEnvYAML: bad: [\n: error converting YAML to JSON: yaml: line ",
+        (
+            "failed to unmarshal RuntimeEnvYAML: bad: [\n: error converting YAML to JSON: yaml: line 1: did not find"
+            " expected node content"
+        ),
+    ),
+    (
+        "a runtime environment whose first line is a value of its own",
+        [{"runtimeEnvYAML": "pip\nconda: x"}],
+        [("RJ-S17", "spec.runtimeEnvYAML")],
+        (
+            "failed to unmarshal RuntimeEnvYAML: pip\nconda: x: error converting YAML to JSON: yaml: line 2: mapping"
+            " values are not allowed in this context"
+        ),
     ),
     (
         "a runtime environment nested beyond reason",

@@ -27,13 +27,20 @@ def test_a_misspelt_field_is_told_with_the_one_that_was_meant(
     assert not (tmp_path / "state").exists()
 
 
+@pytest.mark.parametrize(
+    ("instead", "words"),
+    [
+        ("", "has to be a map with a list of applications"),
+        ("applications\n", "cannot be read: serveConfigV2:2:9: mapping values are not allowed in this context"),
+    ],
+)
 def test_a_serve_configuration_that_can_be_given_to_nobody_is_refused_before_anything_starts(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    instead: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    text = EXAMPLE.with_name("rayservice.yaml").read_text().replace("applications:\n", "applications\n")
+    text = EXAMPLE.with_name("rayservice.yaml").read_text().replace("    applications:\n", instead and f"    {instead}")
     assert run(tmp_path, write(tmp_path, text)) == 1
     told = capsys.readouterr().err
-    assert "spec.serveConfigV2: the text has to be a map with a list of applications" in told
+    assert f"spec.serveConfigV2: the text {words}" in told
     assert told.rstrip().endswith("nothing was started: correct what is told above")
     assert not (tmp_path / "state").exists()
 

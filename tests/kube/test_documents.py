@@ -7,6 +7,7 @@ import pytest
 
 from heliostat.kube.documents import DocumentError, read_documents
 from heliostat.kube.yaml_compose import Composer
+from heliostat.kube.yaml_value import read_yaml_value
 
 
 def read_one(text: str | bytes) -> Any:
@@ -196,6 +197,31 @@ def test_a_refusal_says_where_and_what(text: str, line: int, column: int, words:
     error = refusal(text)
     assert words in error.problem
     assert (error.line, error.column) == (line, column)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("bad: [\n", "line 1: did not find expected node content"),
+        ("a: 1\nb:\n  - c\n d: e", "line 3: did not find expected key"),
+        ("a: b: c", "mapping values are not allowed in this context"),
+        ("a: 1\nb: c: d", "line 2: mapping values are not allowed in this context"),
+        ("a:\n\tb: 1", "line 2: found character that cannot start any token"),
+        ("a: 1\nb: \x01", "control characters are not allowed"),
+        ("a: 1\nb: .nan", "line 2: .nan has no JSON form"),
+    ],
+)
+def test_a_refusal_knows_what_a_go_program_says(text: str, words: str) -> None:
+    assert refusal(text).told_by_go == words
+
+
+def test_one_value_is_read_with_its_end() -> None:
+    with pytest.raises(DocumentError, match="mapping values are not allowed"):
+        read_yaml_value("pip\nconda: x", "-")
+
+
+def test_of_several_documents_one_value_is_the_first() -> None:
+    assert read_yaml_value("a: 1\n---\nb: [", "-") == {"a": 1}
 
 
 @pytest.mark.parametrize("pure", [False, True])

@@ -66,12 +66,14 @@ class Composer:
         self.deepest = 0
 
     def documents(self) -> Iterator[Any]:
-        """Each document's tree."""
+        """Each document's tree, once its end was seen: what follows a value may show that it was none."""
         try:
             while not isinstance(event := self.next(), StreamEndEvent):
                 if isinstance(event, DocumentStartEvent):
                     self.anchors = {}
-                    yield self._node(self.next(), 0)
+                    tree = self._node(self.next(), 0)
+                    self.next()
+                    yield tree
         except YAMLError as error:
             raise explain(error, self.text, self.source) from None
 

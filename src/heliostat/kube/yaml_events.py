@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from yaml.error import MarkedYAMLError, YAMLError
 from yaml.parser import Parser
 from yaml.reader import Reader, ReaderError
-from yaml.scanner import Scanner
+from yaml.scanner import Scanner, ScannerError
 
 from heliostat.kube.document_error import DocumentError
 
@@ -65,7 +65,19 @@ def explain(error: YAMLError, text: str, source: str) -> DocumentError:
     else:
         line, column, problem = 1, 1, str(error)
     fix = next((fix for fragment, fix in _ADVICE if fragment in problem), _GENERAL_ADVICE)
-    return DocumentError(source, line, column, problem, fix)
+    return DocumentError(source, line, column, problem, fix, told_by_go=_tell_like_go(error))
+
+
+def _tell_like_go(error: YAMLError) -> str:
+    """Go's parser is libyaml, too. It counts lines from 0, except in its scanner, and leaves out a line 0."""
+    if not isinstance(error, MarkedYAMLError):
+        return error.reason if isinstance(error, ReaderError) else str(error)
+    problem, line = error.problem or "unknown problem parsing YAML content", 0
+    if error.problem_mark is not None and error.problem_mark.line:
+        line = error.problem_mark.line + isinstance(error, ScannerError)
+    elif error.context_mark is not None:
+        line = error.context_mark.line
+    return f"line {line}: {problem}" if line else problem
 
 
 def _character_offset(error: ReaderError, text: str) -> int:

@@ -156,7 +156,7 @@ def _runtime_env_trouble(text: str) -> str | None:
     try:
         tree = read_yaml_value(text, "runtimeEnvYAML")
     except DocumentError as error:
-        return f"error converting YAML to JSON: yaml: line {error.line}: {error.problem}"
+        return f"error converting YAML to JSON: yaml: {error.told_by_go}"
     if tree is None or isinstance(tree, dict):
         return None
     found = next(name for type_, name in _GO_NAMES if isinstance(tree, type_))
