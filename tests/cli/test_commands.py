@@ -49,6 +49,17 @@ class TestMain:
         assert code == 0
         assert f"usage: heliostat {command}" in out
 
+    @pytest.mark.parametrize("port", ["99999", "-5", "http"])
+    @pytest.mark.parametrize(
+        "command", [("expose", "echo"), ("dashboard", "hello"), ("apiserver", "--memory"), ("up",)]
+    )
+    def test_what_is_no_port_is_refused_at_once(
+        self, capsys: pytest.CaptureFixture[str], command: tuple[str, ...], port: str
+    ) -> None:
+        """The system takes 99999 for 34463."""
+        code, _out, err = run(capsys, *command, f"--port={port}")
+        assert (code, "is no TCP port; give 1 to 65535" in err) == (2, True)
+
 
 class TestValidate:
     def test_a_sound_document(self, capsys: pytest.CaptureFixture[str]) -> None:

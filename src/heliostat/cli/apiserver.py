@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from heliostat.cli.errors import CommandError
 from heliostat.cli.open_files import allow_many_open_files
 from heliostat.cli.simulated_nodes import add_node_flags, build_simulation
+from heliostat.cli.tcp_ports import parse_port
 from heliostat.embedded.doors.apiserver import (
     EmbeddedServer,
     ListenError,
@@ -50,7 +51,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--data", type=Path, default=Path(".heliostat"), help="where everything is kept (.heliostat)")
     parser.add_argument("--memory", action="store_true", help="keep nothing: everything ends with the process")
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen on (127.0.0.1)")
-    parser.add_argument("--port", type=int, default=6443, help="the port; 0 takes any free one (6443)")
+    parser.add_argument("--port", type=parse_port, default=6443, help="the port; 0 takes any free one (6443)")
     parser.add_argument("--kubeconfig", type=Path, help="the kubeconfig to write (kubeconfig in the data directory)")
     parser.add_argument("--previews", action="store_true", help="serve alpha and beta versions of built-in kinds too")
     parser.add_argument(

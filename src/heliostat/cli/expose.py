@@ -15,6 +15,7 @@ from heliostat.cli.cluster_access import Cluster, run_on_cluster
 from heliostat.cli.errors import CommandError
 from heliostat.cli.forwarding import HOST, FindPort, PodPort
 from heliostat.cli.objects_meant import add_file_flag, take_words
+from heliostat.cli.tcp_ports import parse_port
 from heliostat.cli.which_cluster import add_cluster_flags
 from heliostat.desired.rayservice.names import cluster_serve_service_name
 from heliostat.kube.jsontree import JsonObject
@@ -55,7 +56,9 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         "target", nargs="*", metavar="TARGET", help="a name, rayservice/NAME, gateway/NAME, or a file with one"
     )
     add_file_flag(parser)
-    parser.add_argument("--port", type=int, help=f"the port on {HOST} ({USUAL_PORT}, or any free one if it is taken)")
+    parser.add_argument(
+        "--port", type=parse_port, help=f"the port on {HOST} ({USUAL_PORT}, or any free one if it is taken)"
+    )
     parser.add_argument("--background", action="store_true", help="do not wait here; the address stays")
     parser.add_argument("--stay", action="store_true", help=argparse.SUPPRESS)  # what --background starts
     add_cluster_flags(parser)

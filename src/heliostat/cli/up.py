@@ -14,6 +14,7 @@ from heliostat.cli.local_nodes import add_local_node_flags, build_local_node_fla
 from heliostat.cli.local_operator import add_local_operator_flags, build_local_operator_flags
 from heliostat.cli.local_settings import build_local_settings
 from heliostat.cli.merging import MERGE, add_merge_flag, check_merge, merge_if_asked
+from heliostat.cli.tcp_ports import parse_port
 from heliostat.local.assembly import READY_PROBE_SECONDS, LocalOptions, become_supervisor, build_orders
 from heliostat.local.bytecode import advise_compilation
 from heliostat.local.leftovers import end_leftovers, has_leftovers
@@ -23,8 +24,6 @@ from heliostat.local.starting import READY_SECONDS, Started, StartError, give_up
 from heliostat.local.state import State, StateError, SupervisorStatus, default_state, open_state
 from heliostat.local.view import View, open_view
 from heliostat.operator.configuration import LONGEST_PROBE_SECONDS
-
-_LAST_PORT = 65_535
 
 
 def run(arguments: list[str]) -> int:
@@ -126,12 +125,6 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     add_probe_flag(parser)
     parser.add_argument("--foreground", action="store_true", help="stay here and stop at Ctrl-C")
     return parser.parse_args(arguments)
-
-
-def parse_port(text: str) -> int:
-    if not text.isascii() or not text.isdecimal() or int(text) > _LAST_PORT:
-        raise argparse.ArgumentTypeError(f"{text!r} is no TCP port; give 1 to {_LAST_PORT}, or 0 for any free one")
-    return int(text)
 
 
 def add_probe_flag(parser: argparse.ArgumentParser, when: str = "") -> None:
