@@ -104,7 +104,8 @@ def test_a_pod_that_was_deleted_while_it_ran_is_not_told_as_failed(without_serve
 
 
 def test_explain_tells_when_it_became_what(without_server: Commands) -> None:
-    code, out, _err = without_server("explain", "pod/demo-head")
+    code, out, err = without_server("explain", "pod/demo-head")
+    assert err.startswith("only what this machine remembers: no cluster to talk to: ")
     assert (code, out.splitlines()) == (
         1,
         [
@@ -162,5 +163,7 @@ def test_the_living_come_first_and_then_those_that_are_gone(with_server: Command
     trees = json.loads(with_server("get", "svc", "--all", "-o", "json")[1])["items"]
     marked = {tree["metadata"]["name"]: "annotations" in tree["metadata"] for tree in trees}
     assert marked == {"kubernetes": False, "stays": False, "gone": True}
-    assert with_server("explain", "service/gone")[1].splitlines()[-1].endswith("  gone")
+    _code, out, err = with_server("explain", "service/gone")
+    assert out.splitlines()[-1].endswith("  gone")
+    assert err.startswith("only what this machine remembers: there is no Service 'gone'")
     assert "there is no Service 'never'" in with_server("get", "service/never", "--all")[2]

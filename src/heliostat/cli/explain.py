@@ -1,6 +1,7 @@
 """``heliostat explain``: why an object is not ready, in sentences, each with what to do about it."""
 
 import argparse
+import sys
 import time
 
 from heliostat.api.kinds import GROUP
@@ -49,6 +50,7 @@ def run(arguments: list[str]) -> int:
         timelines = [_remember(gone, word, name, namespace, error) for word, name in targets]
         if not timelines:
             raise
+        say(f"only what this machine remembers: {error}", sys.stderr)
         say("\n\n".join(timelines))
         return 1
 
@@ -71,6 +73,8 @@ async def _explain(
         except MissingObjectError as error:
             texts.append(_remember(gone, word, name, cluster.namespace, error))
             are_ready = False
+            if cluster.local is None:
+                say(f"only what this machine remembers: {error}", sys.stderr)
         else:
             texts.append(format_explanation(explanation))
             are_ready = are_ready and explanation.is_ready
