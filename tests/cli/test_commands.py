@@ -2,6 +2,8 @@
 
 import io
 import json
+import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -48,6 +50,14 @@ class TestMain:
         code, out, _err = run(capsys, command, "--help")
         assert code == 0
         assert f"usage: heliostat {command}" in out
+
+    def test_a_locale_that_lacks_a_mark_spells_it(self) -> None:
+        """As in en_US.ISO-8859-1."""
+        environment = {**os.environ, "PYTHONIOENCODING": "latin-1"}
+        command = [sys.executable, "-m", "heliostat.cli.main", "run", "--help"]
+        told = subprocess.run(command, env=environment, capture_output=True, check=False)
+        assert (told.returncode, told.stderr) == (0, b"")
+        assert b"[-- COMMAND\\u2026]" in told.stdout
 
     @pytest.mark.parametrize("port", ["99999", "-5", "http"])
     @pytest.mark.parametrize(

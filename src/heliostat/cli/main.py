@@ -3,6 +3,7 @@
 import os
 import sys
 from importlib import import_module
+from io import TextIOWrapper
 from types import ModuleType
 
 from heliostat import __version__
@@ -54,6 +55,7 @@ def usage() -> str:
 
 
 def main(argv: list[str] | None = None) -> int:
+    _spell_what_cannot_be_shown()
     arguments = sys.argv[1:] if argv is None else argv
     if not arguments or arguments[0] in ("-h", "--help", "help"):
         print(usage())
@@ -83,6 +85,12 @@ def main(argv: list[str] | None = None) -> int:
         sys.stdout = None
         return 0
     return code
+
+
+def _spell_what_cannot_be_shown() -> None:
+    """As Python does on standard error: a mark that the locale does not have is no reason to end with a traceback."""
+    if isinstance(sys.stdout, TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def _show_life(name: str) -> None:
