@@ -1,5 +1,6 @@
 """``heliostat up`` as a process, when it cannot work: it says why within seconds, and nothing goes on."""
 
+import os
 import re
 import signal
 import socket
@@ -18,6 +19,7 @@ from embedded.processes.running import wait_until
 from heliostat.local.ports import HOST
 from heliostat.local.starting import Started, give_up, start_in_background
 from heliostat.local.state import State, open_state
+from local.small_disk import fill, small_disk
 
 pytestmark = pytest.mark.slow
 
@@ -80,6 +82,18 @@ def test_the_last_words_of_a_control_plane_that_ends_are_the_reason(machine: Mac
     assert "Traceback" not in result.stderr
     assert f"other users can reach it (mode 0755); run: chmod 700 {machine.state.server}" in result.stderr
     assert processes_in(machine.state.path) == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount")
+def test_a_disk_that_is_full_is_the_reason_also_where_nothing_can_be_logged(tmp_path: Path) -> None:
+    with small_disk(tmp_path / "disk", "1m"):
+        machine = Machine(tmp_path / "disk" / "state")
+        open_state(machine.state.path)
+        fill(tmp_path / "disk")
+        result = machine("up")
+        told = f"heliostat up: the disk of the state directory {machine.state.path} is full: free some space there; "
+        assert (result.returncode, result.stderr.splitlines()[-1].startswith(told)) == (1, True), result.stderr
+        assert processes_in(machine.state.path) == []
 
 
 def test_up_says_where_the_dashboards_of_clusters_that_are_there_are(machine: Machine, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
+from heliostat.local.disk import is_disk_full
 from heliostat.local.state import ChildStatus, State, SupervisorStatus
 from heliostat.local.stopping import StopError, stop_all
 
@@ -86,6 +87,8 @@ def wait_until_ready(started: Started, seconds: float, tell: Callable[[str], Non
         if status is not None and status.is_ready:
             return
         failure = _find_failure(started, status)
+        if failure and is_disk_full(started.state.path):
+            failure = f"the disk of the state directory {started.state.path} is full: free some space there"
         if failure:
             raise StartError(f"{failure}; {give_up(started)}")
         words = _describe(status)
