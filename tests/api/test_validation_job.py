@@ -1,5 +1,7 @@
 """RayJob: names, the rules of its spec in order, the RayCluster inside, and its status."""
 
+from typing import Any
+
 import pytest
 
 from heliostat.api.settings import Settings
@@ -214,6 +216,29 @@ def test_names(name: str, rules: list[str]) -> None:
     problems = list(job_problems(job(name=name), Settings()))
     assert [problem.rule for problem in problems] == rules
     assert all(problem.problem.startswith("The RayJob metadata is invalid: RayJob name should") for problem in problems)
+
+
+def submitter(**container: Any) -> Tree:
+    return {"submitterPodTemplate": {"spec": {"containers": [{"name": "one", "image": "x", **container}]}}}
+
+
+@pytest.mark.parametrize(
+    ("parts", "rules"),
+    [
+        ([], ["advice.entrypoint"]),
+        ([INTERACTIVE], []),
+        ([submitter(args=["--", "python", "x.py"])], ["advice.entrypoint"]),
+        ([submitter(command=["/submitter"], args=["--", "python", "x.py"])], []),
+        ([submitter(command=["/submitter"]), {"submissionMode": "K8sJobMode"}], []),
+        ([submitter(command=["/submitter"]), {"submissionMode": "HTTPMode"}], ["advice.entrypoint"]),
+    ],
+)
+def test_a_job_without_an_entrypoint_has_nothing_to_run_unless_its_submitter_brings_it(
+    parts: list[Tree], rules: list[str]
+) -> None:
+    """A command is put into a submitter that has none."""
+    found = advice(job({"entrypoint": None}, *parts))
+    assert [problem.rule for problem in found] == rules
 
 
 def test_the_annotations_of_the_job_count_for_its_cluster() -> None:

@@ -3,11 +3,12 @@
 from collections.abc import Iterator
 
 from heliostat.api.rayjob import RayJobSpec
-from heliostat.api.validation.pod_template import containers
+from heliostat.api.validation.pod_template import containers, ray_container
 from heliostat.kube.paths import Path, format_path
 from heliostat.kube.problems import Problem
 
 _INTERACTIVE = "InteractiveMode"
+_K8S_JOB = "K8sJobMode"
 
 
 def job_advice(spec: RayJobSpec, at: Path) -> Iterator[Problem]:
@@ -32,8 +33,16 @@ def job_advice(spec: RayJobSpec, at: Path) -> Iterator[Problem]:
             f" {active} s",
             "make it smaller than activeDeadlineSeconds",
         )
-    if not (spec.entrypoint or "").strip() and spec.submission_mode != _INTERACTIVE:
+    if not (spec.entrypoint or "").strip() and not _is_submitted_otherwise(spec):
         yield _warning((*at, "entrypoint"), "there is nothing to run", "write the command, such as python my_script.py")
+
+
+def _is_submitted_otherwise(spec: RayJobSpec) -> bool:
+    """By people, or by a submitter with a command of its own, such as KubeRay's ``/submitter``."""
+    if spec.submission_mode == _INTERACTIVE:
+        return True
+    template = spec.submitter_pod_template if spec.submission_mode in (None, "", _K8S_JOB) else None
+    return template is not None and bool(ray_container(template).get("command"))
 
 
 def _warning(path: Path, problem: str, fix: str) -> Problem:
