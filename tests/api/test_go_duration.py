@@ -79,8 +79,11 @@ def test_a_sum_of_units(hours: int, minutes: int, seconds: int, negative: bool) 
 
 @pytest.mark.parametrize(
     ("seconds", "text"),
-    [(20, "20s"), (90, "1m30s"), (300, "5m0s"), (7200, "2h0m0s"), (1.5, "1.5s"), (3661.25, "1h1m1.25s")],
+    [
+        *((20, "20s"), (90, "1m30s"), (300, "5m0s"), (7200, "2h0m0s"), (1.5, "1.5s"), (3661.25, "1h1m1.25s")),
+        *((0, "0s"), (0.5, "500ms"), (0.0125, "12.5ms"), (0.000_25, "250µs"), (0.000_000_007, "7ns")),
+    ],
 )
 def test_durations_are_told_as_go_tells_them(seconds: float, text: str) -> None:
     assert format_go_duration(seconds) == text
-    assert parse_go_duration(text) == seconds * 1_000_000_000
+    assert parse_go_duration(text) == pytest.approx(seconds * SECOND)

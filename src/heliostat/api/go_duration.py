@@ -59,11 +59,20 @@ def _term(match: re.Match[str], text: str) -> int:
 
 
 def format_go_duration(seconds: float) -> str:
-    """As Go prints it from a second on: ``1m30s``, ``2h0m0s``, ``1.5s``. What is shorter is told in seconds too."""
-    minutes, rest = divmod(round(seconds * 1_000_000_000), _UNITS["m"])
+    """As Go prints it: ``1m30s``, ``2h0m0s``, ``1.5s``; what is shorter than a second in its own unit, ``500ms``."""
+    nanoseconds = round(seconds * _UNITS["s"])
+    if 0 < nanoseconds < _UNITS["s"]:
+        unit = next(unit for unit in ("ms", "µs", "ns") if nanoseconds >= _UNITS[unit])
+        return _decimal(nanoseconds, _UNITS[unit]) + unit
+    minutes, rest = divmod(nanoseconds, _UNITS["m"])
     hours, minutes = divmod(minutes, 60)
-    whole, fraction = divmod(rest, _UNITS["s"])
-    text = f"{whole}" + (f".{fraction:09d}".rstrip("0") if fraction else "") + "s"
+    text = _decimal(rest, _UNITS["s"]) + "s"
     if hours:
         return f"{hours}h{minutes}m{text}"
     return f"{minutes}m{text}" if minutes else text
+
+
+def _decimal(value: int, unit: int) -> str:
+    """Without zeros at the end; units are powers of ten."""
+    whole, fraction = divmod(value, unit)
+    return f"{whole}.{fraction:0{len(str(unit)) - 1}d}".rstrip("0") if fraction else str(whole)
