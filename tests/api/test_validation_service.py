@@ -192,6 +192,18 @@ def test_the_event_of_a_refused_service() -> None:
     assert event_of(problem, "ns", "a.b").note.startswith("ns/a.b: The RayService metadata is invalid: RayService name")
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("applications: [{}, {}]", "two applications have the name default; give each its own; "),
+        ("nonsense", "the text has to be a map with a list of applications; it is 'nonsense'; "),
+    ],
+)
+def test_what_is_wrong_with_a_configuration_follows_on_the_name_of_its_field(text: str, told: str) -> None:
+    (warning,) = advice(service({"serveConfigV2": text}))
+    assert warning.problem == f"{told}nothing of it is given to Serve"
+
+
 @pytest.mark.parametrize("text", ["applications: [", "nonsense", "applications: {}", "applications: [{}, {}]"])
 def test_a_configuration_that_serve_cannot_be_given_is_accepted_and_warned_of(text: str) -> None:
     subject = service({"serveConfigV2": text})

@@ -51,11 +51,17 @@ def _serve_config_warnings(text: str) -> Iterator[Problem]:
     except ServeConfigError as error:
         yield Problem(
             path=("spec", "serveConfigV2"),
-            problem=f"the text{error}; nothing of it is given to Serve",
+            problem=f"{_tell(error)}; nothing of it is given to Serve",
             fix="write a YAML map with a list of applications, each with a name and a route_prefix of its own",
             rule="rayservice-config-checked",
             severity="warning",
         )
+
+
+def _tell(error: ServeConfigError) -> str:
+    """It follows on the field's name, or tells of something inside."""
+    text = str(error)
+    return text.removeprefix(": ") if text.startswith(": ") else f"the text{text}"
 
 
 def _no_group_warnings(spec: RayClusterSpec, at: Path) -> Iterator[Problem]:
