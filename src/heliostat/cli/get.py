@@ -144,7 +144,7 @@ async def _find_by_name(cluster: Cluster, kinds: ServedKinds, word: str) -> Targ
         return await find_target(cluster, kinds, ANY, word)
     except MissingObjectError as error:
         if not error.has_hint:
-            raise CommandError(f"{kinds.tell_unknown(word)}; nor is there an object of that name", 1) from None
+            raise CommandError(f"no object is called {word!r}; {kinds.tell_unknown(word)}", 1) from None
         raise CommandError(f"{word!r} is not a kind (heliostat get --kinds lists them), and {error}", 1) from None
 
 
