@@ -8,6 +8,7 @@ from msgspec import structs
 from heliostat.api.settings import Settings
 from heliostat.plan.rayjob.answers import JobInfo
 from heliostat.plan.rayjob.observed import Remembered
+from heliostat.plan.rayjob.reasons import Hold
 from plan.rayjob.job_worlds import FINALIZER, JobWorld, act, begin, end_submitter, plan_world, run, settle
 from plan.worlds import NAMESPACE, Tree, pod_template
 
@@ -144,7 +145,10 @@ def test_a_job_born_suspended_makes_nothing_until_it_is_resumed(mode: str) -> No
     world = run(begin(submissionMode=mode, suspend=True, shutdownAfterJobFinishes=True))
     assert (world.phase, world.objects) == ("Suspended", ())
     assert plan_world(world).wake_after is None
-    world = run(world.edit(suspend=False))
+    assert [wait.reason for wait in plan_world(world).waits] == [Hold.SUSPENDED]
+    resumed = world.edit(suspend=False)
+    assert plan_world(resumed).waits == ()
+    world = run(resumed)
     assert world.phase == ("Waiting" if mode == "InteractiveMode" else "Running")
 
 
@@ -339,7 +343,9 @@ def test_an_invalid_job_releases_nothing_it_never_had_and_recovers_when_mended()
     assert "InvalidRayJobSpec" in world.told
     assert world.job is not None
     assert "finalizers" not in world.job["metadata"]
-    world = run(world.edit(shutdownAfterJobFinishes=True))
+    mended = world.edit(shutdownAfterJobFinishes=True)
+    assert plan_world(mended).waits == (), "nobody has suspended it"
+    world = run(mended)
     assert world.phase == "Running"
     assert "message" not in world.status or "invalid" not in world.status["message"]
 

@@ -144,8 +144,10 @@ def _plan_living(draft: Draft, phase: Phase, look: Look) -> Plan:
     if phase is Phase.NEW:
         return _plan_beginning(draft, look)
     if phase is Phase.SUSPENDED or phase is Phase.VALIDATION_FAILED:
-        draft.add("suspended", wait_beside(Hold.SUSPENDED, "spec.suspend is true", "spec.suspend is false"))
-        return draft.finish(status=_next_status(phase, look))
+        status = _next_status(phase, look)
+        if status is None:
+            draft.add("suspended", wait_beside(Hold.SUSPENDED, "spec.suspend is true", "spec.suspend is false"))
+        return draft.finish(status=status)
     new = plan_attempt(draft, phase, look)
     return draft.finish(
         status=_write(observed, new), wake_after=soonest((look.timers.upcoming(look.now), look.seconds_to_certainty))
