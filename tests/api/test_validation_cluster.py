@@ -158,6 +158,27 @@ def test_an_autoscaler_without_worker_groups_is_advised_against() -> None:
         assert brief(advice(subject)) == told
 
 
+@pytest.mark.parametrize(
+    ("requests", "limits", "told"),
+    [
+        ({"cpu": "3"}, {"cpu": "2"}, "3 is more than the limit of 2"),
+        ({"cpu": 2}, {"cpu": "1500m"}, "2 is more than the limit of 1500m"),
+        ({"memory": "1Gi"}, {"memory": "1G"}, "1Gi is more than the limit of 1G"),
+        ({"cpu": "2"}, {"cpu": 2}, ""),
+        ({"cpu": "3"}, {"memory": "1"}, ""),
+        ({"cpu": "many"}, {"cpu": "1"}, ""),
+        (None, [], ""),
+    ],
+)
+def test_a_request_beyond_its_limit_is_advised_against(requests: Any, limits: Any, told: str) -> None:
+    """The API server takes such a Pod from nobody, and neither KubeRay nor the schema says so before."""
+    resources = {"resources": {"requests": requests, "limits": limits}}
+    found = list(advice(cluster(groups(group(container=resources)))))
+    at = f"spec.workerGroupSpecs[0].template.spec.containers[0].resources.requests.{next(iter(requests or ['']))}"
+    assert brief(found) == ([("requests-within-limits", at)] if told else [])
+    assert all(problem.problem.startswith(told) for problem in found)
+
+
 JUNK = st.recursive(
     st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from(["", "x", "gcs-storage", "Always", "true"]),
     lambda inner: (

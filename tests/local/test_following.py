@@ -143,6 +143,32 @@ def test_a_pod_whose_image_nobody_provides_ends_it_at_once(tmp_path: Path) -> No
     play(tmp_path, scene)
 
 
+def test_a_pod_that_the_api_server_calls_invalid_ends_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And one that it refuses for now, as by a quota, does not."""
+    monkeypatch.setattr("heliostat.local.following._MENDED_SECONDS", 0.5)
+
+    async def scene(world: World) -> None:
+        await world.apply(example("hello"))
+        await world.write_status(conditions=[refused("pods is forbidden: exceeded quota")])
+        with pytest.raises(NotReadyError, match="was not ready in time"):
+            await world.follow(1.0)
+        await world.write_status(conditions=[refused('Pod "hello-head" is invalid: requests: must be less')])
+        with pytest.raises(NotReadyError, match=r"cannot become ready: FailedCreateHeadPod: Pod .* must be less"):
+            await world.follow()
+
+    play(tmp_path, scene)
+
+
+def refused(words: str) -> Tree:
+    return {
+        "type": "ReplicaFailure",
+        "status": "True",
+        "reason": "FailedCreateHeadPod",
+        "message": f"FailedCreateHeadPod\n{words}",
+        "lastTransitionTime": "2026-01-01T00:00:00Z",
+    }
+
+
 def test_a_pod_beside_the_cluster_that_crashes_is_blamed_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The head ends again and again because its Redis does."""
     monkeypatch.setattr("heliostat.local.following._BESIDE_SECONDS", 0.5)

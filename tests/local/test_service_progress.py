@@ -104,6 +104,13 @@ def test_a_pod_that_waits_is_told_and_one_that_leaves_does_not_count() -> None:
     assert any(line.startswith("  … head: ") for line in table_lines(picture))
 
 
+def test_a_pod_that_cannot_be_made_is_told_with_its_cluster() -> None:
+    failure = condition("ReplicaFailure", "True", "FailedCreateHeadPod", "FailedCreateHeadPod\nexceeded quota")
+    clusters = {"stand-a": {"status": {"conditions": [failure]}}}
+    tree = service({}, slot("stand-a"), condition("Ready", "False", "Initializing"))
+    assert table_lines(picture_service(tree, clusters, {}))[-1] == "  ! stand-a: FailedCreateHeadPod: exceeded quota"
+
+
 def test_a_refusal_and_a_time_out_are_marked_as_failures() -> None:
     refused = service({}, {}, condition("Ready", "False", "ValidationFailed", "the name is too long"))
     assert plain_lines(picture_service(refused, {}, {})) == (

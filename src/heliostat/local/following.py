@@ -1,9 +1,9 @@
 """Follow what a file has made until its RayCluster is ready, or until it is clear that it never will be.
 
 Ready is what the operator says of the spec as it is now. An operator that says ready and not of which spec is asked
-for its plan: with nothing left to do the cluster is as ready as it gets. A Pod in a state that no waiting mends ends
-the wait at once; while one beside the cluster is not ready, both get a while: the cluster may wait for it, or make do
-without it.
+for its plan: with nothing left to do the cluster is as ready as it gets. A Pod that the API server calls invalid, or
+that is in a state that no waiting mends, ends the wait; while one beside the cluster is not ready, both get a
+while: the cluster may wait for it, or make do without it.
 """
 
 import asyncio
@@ -17,13 +17,15 @@ from heliostat.explain.pods import PodTrouble, find_pod_trouble
 from heliostat.kube.jsontree import JsonObject
 from heliostat.kube.pods import view_pod
 from heliostat.local.file_pods import FilePods, fetch_file_pods
-from heliostat.local.progress import ClusterView, is_current, is_said_ready, view_cluster
+from heliostat.local.progress import ClusterView, find_failure, is_current, is_said_ready, view_cluster
 from heliostat.local.session import Session
 
 _POLL_SECONDS = 0.2
 _BESIDE_SECONDS = 20.0  # for a Pod of the file that is not the cluster's own, such as its Redis
 _UNSEEN_SECONDS = 10.0  # in which Pods of an earlier spec may be replaced by the operator
 _STALE_SECONDS = 5.0  # after which a status that is not about this spec is doubted
+_INVALID = " is invalid: "  # the API server's words for an object that it takes from nobody
+_MENDED_SECONDS = 3.0  # in which the Pods of a spec that was mended are made
 
 AskWhetherDone = Callable[[JsonObject], Awaitable[bool]]
 
@@ -46,12 +48,15 @@ class Patience:
     def __init__(self) -> None:
         self._since: dict[tuple[str, str], float] = {}
 
+    def measure(self, whose: str, cause: str, now: float) -> float:
+        return now - self._since.setdefault((whose, cause), now)
+
     def find_hopeless(self, troubles: Sequence[PodTrouble], now: float, offset: float = 0.0) -> list[PodTrouble]:
         """Those that have lasted long enough; ``offset`` is how much longer they must."""
         found = []
         for trouble in troubles:
-            since = self._since.setdefault((trouble.pod.uid, trouble.cause), now)
-            if now - since >= offset and is_hopeless(trouble, now - since - offset):
+            lasting = self.measure(trouble.pod.uid, trouble.cause, now)
+            if lasting >= offset and is_hopeless(trouble, lasting - offset):
                 found.append(trouble)
         return found
 
@@ -101,6 +106,9 @@ def check_hope(cluster: JsonObject, pods: FilePods, patience: Patience, deadline
     name, now = cluster["metadata"]["name"], time.monotonic()
     if cluster["spec"].get("suspend") and (cluster.get("status") or {}).get("state") == "suspended":
         raise NotReadyError(f"RayCluster {name} is suspended, as its file says; set spec.suspend to false to run it")
+    failure = find_failure(cluster)
+    if _INVALID in failure and patience.measure(cluster["metadata"]["uid"], failure, now) >= _MENDED_SECONDS:
+        raise NotReadyError(f"RayCluster {name} cannot become ready: {failure}")
     own, beside = _find_troubles(pods.of_cluster), _find_troubles(pods.others)
     unseen = 0.0 if is_current(cluster) else _UNSEEN_SECONDS
     hopeless = patience.find_hopeless(own, now, _BESIDE_SECONDS if beside else unseen)

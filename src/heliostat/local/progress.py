@@ -1,6 +1,6 @@
 """How far a RayCluster is, in a few lines for a person: the cluster, each Pod's state, and why it waits. Pure."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct
 
@@ -43,7 +43,8 @@ def view_cluster(cluster: JsonObject, pods: Sequence[JsonObject], others: Sequen
     lines = [f"{_MARKS[is_up]} RayCluster {name}: {state}, {ready} of {wanted} Ray nodes ready"]
     lines += [_pod_line(pod) for pod in (*pods, *others)]
     lines += [f"  ! {text}" for text in find_version_differences(map(view_pod, pods))]
-    lines += [f"    {text}" for text in _failures(status)]
+    failure = find_failure(cluster)
+    lines += [f"    {failure}"] if failure else []
     return ClusterView(is_up, tuple(lines))
 
 
@@ -57,7 +58,9 @@ def _pod_line(tree: JsonObject) -> str:
     return f"  … {pod.name}: {reason}: {sentence}"
 
 
-def _failures(status: JsonObject) -> Iterable[str]:
-    failure = get_condition(status.get("conditions"), "ReplicaFailure")
-    if failure is not None and failure.get("status") == "True":
-        yield str(failure.get("message") or failure.get("reason")).replace("\n", ": ")
+def find_failure(cluster: JsonObject) -> str:
+    """Why the operator could not make or delete one of its Pods; empty: it could."""
+    failure = get_condition((cluster.get("status") or {}).get("conditions"), "ReplicaFailure")
+    if failure is None or failure.get("status") != "True":
+        return ""
+    return str(failure.get("message") or failure.get("reason")).replace("\n", ": ")

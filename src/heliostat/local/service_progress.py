@@ -14,6 +14,7 @@ from heliostat.explain.rayservice.messages import find_message
 from heliostat.kube.conditions import get_condition
 from heliostat.kube.jsontree import JsonObject
 from heliostat.kube.pods import is_ready, is_terminating, view_pod, why_waiting
+from heliostat.local.progress import find_failure
 from heliostat.plan.rayservice import status as statuses
 from heliostat.plan.rayservice.answers import RUNNING
 from heliostat.plan.rayservice.observed import ACTIVE, PENDING
@@ -25,7 +26,9 @@ _WIDEST_WORDS = 400
 
 
 class Side(Struct, frozen=True, kw_only=True):
-    """One cluster of a service; ``words`` are what its applications say beside their state."""
+    """One cluster of a service; ``words`` are what its applications say beside their state, ``failure`` is about Pods
+    that cannot be made.
+    """
 
     role: str
     cluster: str
@@ -36,6 +39,7 @@ class Side(Struct, frozen=True, kw_only=True):
     applications: Mapping[str, str]
     words: Mapping[str, str]
     pods: tuple[JsonObject, ...]
+    failure: str = ""
 
 
 class ServicePicture(Struct, frozen=True, kw_only=True):
@@ -89,6 +93,7 @@ def _side(
         applications={key: str(each.get("status") or "unknown") for key, each in sorted(applications.items())},
         words={key: _last_line(find_message(each)) for key, each in sorted(applications.items())},
         pods=own,
+        failure=find_failure(cluster or {}),
     )
 
 
@@ -167,6 +172,8 @@ def _side_line(side: Side) -> str:
 
 def _troubles(sides: Sequence[Side]) -> Iterator[str]:
     for side in sides:
+        if side.failure:
+            yield f"  ! {side.cluster}: {side.failure}"
         for pod in map(view_pod, side.pods):
             waiting = why_waiting(pod)
             if waiting is not None:

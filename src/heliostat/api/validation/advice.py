@@ -2,20 +2,26 @@
 
 Two worker groups of one name share their Pods (KubeRay refuses that only in its optional webhook, raycronjob.md §6),
 and an upgrade strategy inside a RayJob or RayService makes a RayCluster that is refused later (V-U2), so that its owner
-waits for ever. Ray's autoscaler ends with an error where there are no worker groups.
+waits for ever. Ray's autoscaler ends with an error where there are no worker groups. A Pod that requests more than its
+limit is refused by the API server each time that it is made.
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
 
 from heliostat.api.cluster_features import is_autoscaling
+from heliostat.api.markers import JsonObject
 from heliostat.api.raycluster import RayCluster, RayClusterSpec
 from heliostat.api.raycronjob import RayCronJob
 from heliostat.api.rayjob import RayJob
 from heliostat.api.rayservice import RayService
 from heliostat.api.serve_config import ServeConfigError, read_config
 from heliostat.api.validation.job_advice import job_advice
+from heliostat.api.validation.pod_template import objects, pod_spec, quantities_of
 from heliostat.kube.paths import Path, format_path
 from heliostat.kube.problems import Problem
+from heliostat.kube.quantity import Quantity, QuantityError
 
 
 def advice(subject: RayCluster | RayJob | RayService | RayCronJob) -> Iterator[Problem]:
@@ -30,6 +36,8 @@ def advice(subject: RayCluster | RayJob | RayService | RayCronJob) -> Iterator[P
         return
     yield from _repeated_group_warnings(spec, at)
     yield from _no_group_warnings(spec, at)
+    for template, where in _templates(spec, at):
+        yield from _limit_warnings(template, where)
     if not isinstance(subject, RayCluster):
         yield from _upgrade_warnings(spec, at, "RayService" if isinstance(subject, RayService) else "RayJob")
 
@@ -87,6 +95,33 @@ def _repeated_group_warnings(spec: RayClusterSpec, at: Path) -> Iterator[Problem
                 rule="webhook.unique-groups",
                 severity="warning",
             )
+
+
+def _templates(spec: RayClusterSpec, at: Path) -> Iterator[tuple[JsonObject, Path]]:
+    yield spec.head_group_spec.template, (*at, "headGroupSpec", "template")
+    for index, group in enumerate(spec.worker_group_specs or []):
+        yield group.template, (*at, "workerGroupSpecs", index, "template")
+
+
+def _limit_warnings(template: JsonObject, at: Path) -> Iterator[Problem]:
+    for place in ("initContainers", "containers"):
+        for index, container in enumerate(objects(pod_spec(template).get(place))):
+            for name, (request, limit) in _list_excesses(container):
+                yield Problem(
+                    path=(*at, "spec", place, index, "resources", "requests", name),
+                    problem=f"{request} is more than the limit of {limit}: the API server refuses the Pod",
+                    fix=f"lower it to {limit}, or raise the limit to {request}",
+                    rule="requests-within-limits",
+                    severity="warning",
+                )
+
+
+def _list_excesses(container: JsonObject) -> Iterator[tuple[str, tuple[Any, Any]]]:
+    requests, limits = (quantities_of(container, kind) for kind in ("requests", "limits"))
+    for name in requests:
+        with suppress(QuantityError):  # told otherwise, if at all
+            if name in limits and Quantity.parse(requests[name]).nano > Quantity.parse(limits[name]).nano:
+                yield name, (requests[name], limits[name])
 
 
 def _upgrade_warnings(spec: RayClusterSpec, at: Path, owner: str) -> Iterator[Problem]:

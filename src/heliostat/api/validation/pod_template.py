@@ -46,5 +46,10 @@ def env_value(env: Any, name: str) -> str | None:
     return None
 
 
+def quantities_of(container: JsonObject, kind: str) -> JsonObject:
+    """Its ``requests`` or ``limits``."""
+    return _object(_object(container.get("resources")).get(kind))
+
+
 def _object(value: Any) -> JsonObject:
     return value if isinstance(value, dict) else {}
