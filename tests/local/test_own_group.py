@@ -69,6 +69,25 @@ def test_our_own_processes_weigh_as_eight_processors(
     assert (tmp_path / place / "cgroup.procs").read_text() == "0"
 
 
+@pytest.mark.parametrize("call", ["mkdir", "open"])
+def test_another_one_that_comes_or_goes_at_the_same_moment_keeps_nobody_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    """It made the group between our two looks, or removed it as its last one."""
+    root = build_kernel(tmp_path, "cpu/tasks")
+    real, once = getattr(os, call), iter([True])
+
+    def meanwhile(path: str, *rest: int) -> object:
+        if next(once, False):
+            build_kernel(tmp_path, f"cpu/{own_group.NAME}/cpu.shares", f"cpu/{own_group.NAME}/cgroup.procs")
+            raise FileExistsError(path) if call == "mkdir" else FileNotFoundError(path)
+        return real(path, *rest)
+
+    monkeypatch.setattr(os, call, meanwhile)
+    own_group.join(root)
+    assert (tmp_path / "cpu" / own_group.NAME / "cgroup.procs").read_text() == "0"
+
+
 def test_where_groups_cannot_be_written_nothing_is_joined_and_nothing_fails(tmp_path: Path) -> None:
     own_group.join(str(tmp_path / "nothing"))
     own_group.join(build_kernel(tmp_path, "cgroup.controllers"))

@@ -9,6 +9,7 @@ import os
 
 ROOT = "/sys/fs/cgroup"
 NAME = "heliostat-control-plane"
+_TRIES = 5
 # As limits.py counts: 1024 shares for each processor in version 1, and the same as a weight in version 2.
 _FIRST = ("cpu.shares", "8192")
 _SECOND = ("cpu.weight", "313")
@@ -16,14 +17,20 @@ _SECOND = ("cpu.weight", "313")
 
 def join(root: str = ROOT) -> None:
     """This process, and what it starts from here on."""
-    try:
-        place, (name, weight) = _find(root)
-        if not os.path.isdir(place):  # noqa: PTH112  pathlib takes a megabyte
-            os.mkdir(place)  # noqa: PTH102
-        _write(f"{place}/{name}", weight)
-        _write(f"{place}/cgroup.procs", "0")
-    except OSError:
-        return  # it is not ours to write
+    for _ in range(_TRIES):
+        try:
+            _enter(root)
+        except OSError:
+            continue  # another Heliostat made it at this moment, or went as its last one; or it is not ours to write
+        return
+
+
+def _enter(root: str) -> None:
+    place, (name, weight) = _find(root)
+    if not os.path.isdir(place):  # noqa: PTH112  pathlib takes a megabyte
+        os.mkdir(place)  # noqa: PTH102
+    _write(f"{place}/{name}", weight)
+    _write(f"{place}/cgroup.procs", "0")
 
 
 def leave(root: str = ROOT) -> None:
