@@ -2,15 +2,16 @@
 
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from heliostat.api.documents import is_ray_document
 from heliostat.api.kinds import RayObject
 from heliostat.api.markers import JsonObject
-from heliostat.api.review import review
+from heliostat.api.review import Review, review
 from heliostat.api.settings import Settings
 from heliostat.kube.documents import Document
 from heliostat.kube.facts import Unknown
+from heliostat.kube.jsontree import drop_empty
 from heliostat.kube.lookups import kind_name
 from heliostat.kube.plan import Plan
 from heliostat.kube.problems import Problem
@@ -42,7 +43,7 @@ def plan_document(
         return None
     wanted = place(document.tree, namespace, now)
     live = _find_live(wanted, there, namespace)
-    reviewed = review(apply_to_live(wanted, live) if live else wanted, settings)
+    reviewed = review(wanted, settings) if live is None else _review_edit(wanted, live, settings)
     if reviewed.object is None:
         return Planned(document, reviewed.problems, None)
     kind = KINDS[reviewed.object.kind]
@@ -51,6 +52,18 @@ def plan_document(
     if live is None and own in there.unread:
         return Planned(document, reviewed.problems, _plan_unknown(reviewed.object, there.unread[own]))
     return Planned(document, reviewed.problems, kind.plan(situation), tuple(kind.tell(situation, live)))
+
+
+def _review_edit(wanted: JsonObject, live: JsonObject, settings: Settings) -> Review:
+    """With the generation that the API server gives it: another spec is one more."""
+    reviewed = review(apply_to_live(wanted, live), settings)
+    value, tree = reviewed.object, reviewed.tree
+    if value is None or tree is None or drop_empty(tree.get("spec")) == drop_empty(live.get("spec")):
+        return reviewed
+    generation = value.metadata.generation + 1
+    metadata = structs.replace(value.metadata, generation=generation)
+    edited = {**tree, "metadata": {**tree["metadata"], "generation": generation}}
+    return structs.replace(reviewed, object=structs.replace(value, metadata=metadata), tree=edited)
 
 
 def _plan_unknown(value: RayObject, why: str) -> Plan:

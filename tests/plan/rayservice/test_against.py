@@ -9,6 +9,8 @@ from heliostat.plan.against import Planned, plan_document
 from heliostat.plan.kind import Surroundings
 from plan.rayservice.service_worlds import OTHER_CONFIG, ServiceWorld, begin, begin_incremental, run
 from plan.rayservice.test_incremental import OLD_IMAGE, THIRD_IMAGE, live, upgraded_to
+from plan.rayservice.test_lives import NEW_IMAGE
+from plan.rayservice.test_overdue import ASKED, stall
 from plan.worlds import NAMESPACE, Tree
 
 
@@ -75,6 +77,16 @@ def test_an_upgrade_in_steps_is_told_with_its_pace_and_its_way_back() -> None:
     assert note == f"the upgrade is undone: requests go back to {half.active} step by step"
     (note,) = plan_edit(half, {"rayClusterConfig": THIRD_IMAGE}).notes
     assert "and then to a new RayCluster, because of spec.rayClusterConfig.headGroupSpec" in note
+
+
+def test_an_upgrade_that_was_given_up_is_told_as_such_and_another_spec_as_a_new_one() -> None:
+    given_up = stall(run(begin(**ASKED)).edit(rayClusterConfig=NEW_IMAGE), 36)
+    (note,) = plan_edit(given_up, {}).notes
+    assert "took too long, and is not tried again" in note
+    planned = plan_edit(given_up, {"rayClusterConfig": THIRD_IMAGE})
+    assert "a new RayCluster is made beside" in planned.notes[0]
+    assert planned.plan is not None
+    assert planned.plan.status is not None, "it writes the next cluster's name down"
 
 
 @pytest.mark.parametrize(

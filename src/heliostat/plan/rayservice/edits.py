@@ -6,6 +6,8 @@ The field that decides is named.
 from collections.abc import Iterator
 from typing import Any
 
+from msgspec.structs import replace
+
 from heliostat.api.markers import JsonObject
 from heliostat.api.settings import Settings
 from heliostat.api.validation.service import is_incremental_upgrade
@@ -17,6 +19,7 @@ from heliostat.plan.rayservice.clusters import ClusterChoice, decide_clusters, l
 from heliostat.plan.rayservice.comparing import Fit
 from heliostat.plan.rayservice.gateway import CLASS_FIELD, tell_bad_class
 from heliostat.plan.rayservice.observed import ObservedService
+from heliostat.plan.rayservice.overdue import is_given_up
 from heliostat.plan.rayservice.room import tell_lack
 from heliostat.plan.rayservice.shares import ALL, read_limits
 
@@ -30,7 +33,7 @@ def tell_edit(observed: ObservedService, live: JsonObject | None, settings: Sett
     if isinstance(inputs, Unknown):
         yield f"not known whether it takes another cluster: {inputs.why}"
         return
-    choice = decide_clusters(inputs)
+    choice = decide_clusters(replace(inputs, is_given_up=is_given_up(observed)))
     fields = _name_fields(observed)
     match choice:
         case ClusterChoice.NEW if not inputs.has_active and not inputs.has_pending:
@@ -44,6 +47,8 @@ def tell_edit(observed: ObservedService, live: JsonObject | None, settings: Sett
             yield f"the RayCluster is changed in place, because of {fields}; its Pods stay"
         case ClusterChoice.OFF:
             yield f"the RayCluster stays as it is although {fields} changed: upgrades are off (spec.upgradeStrategy)"
+        case ClusterChoice.GIVEN_UP:
+            yield "the RayCluster stays as it is: the upgrade to this spec took too long, and is not tried again"
         case ClusterChoice.STAY if inputs.is_back:
             further = "" if inputs.active is Fit.SAME else f", and then to a new RayCluster, because of {fields}"
             yield f"the upgrade is undone: requests go back to {observed.active_name} step by step{further}"
