@@ -17,6 +17,7 @@ from heliostat.api.raycronjob import RayCronJob
 from heliostat.api.rayjob import RayJob
 from heliostat.api.rayservice import RayService
 from heliostat.api.serve_config import ServeConfigError, read_config
+from heliostat.api.serve_fields import list_misspelt
 from heliostat.api.validation.job_advice import job_advice
 from heliostat.api.validation.pod_template import objects, pod_spec, quantities_of
 from heliostat.kube.paths import Path, format_path
@@ -55,7 +56,14 @@ def _cluster_spec_of(subject: RayCluster | RayJob | RayService | RayCronJob) -> 
 def _serve_config_warnings(text: str) -> Iterator[Problem]:
     """KubeRay: rayservice.md §11, it is not validated; Ray refuses it, or nothing comes of it."""
     try:
-        read_config(text)
+        for each in list_misspelt(read_config(text)):
+            yield Problem(
+                path=("spec", "serveConfigV2"),
+                problem=f"{format_path(each.path)} is no field of Serve, which passes over it",
+                fix=f"did you mean {each.meant}?",
+                rule="serve-field",
+                severity="warning",
+            )
     except ServeConfigError as error:
         yield Problem(
             path=("spec", "serveConfigV2"),
