@@ -27,6 +27,17 @@ def test_a_misspelt_field_is_told_with_the_one_that_was_meant(
     assert not (tmp_path / "state").exists()
 
 
+def test_pods_that_the_api_server_takes_from_nobody_are_refused_before_anything_starts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = EXAMPLE.read_text().replace('requests: {cpu: "1"', 'requests: {cpu: "3"')
+    assert run(tmp_path, write(tmp_path, text)) == 1
+    told = capsys.readouterr().err
+    assert "resources.requests.cpu: 3 is more than the limit of 1" in told
+    assert told.rstrip().endswith("nothing was started: correct what is told above")
+    assert not (tmp_path / "state").exists()
+
+
 @pytest.mark.parametrize(
     ("instead", "words"),
     [

@@ -24,7 +24,7 @@ RAY_CLUSTER, RAY_JOB, RAY_SERVICE = "RayCluster", "RayJob", "RayService"
 _LAST = {RAY_CLUSTER: 2, RAY_JOB: 3, RAY_SERVICE: 3}
 _RUN = (RAY_JOB, RAY_SERVICE)  # these have the clusters that they need
 _FIRST = ("Namespace", "CustomResourceDefinition")
-_FATAL_WARNINGS = ("schema.unknown-field", "rayservice-config-checked")
+_FATAL_WARNINGS = ("schema.unknown-field", "rayservice-config-checked", "requests-within-limits")
 
 
 def load_judged(filename: str, settings: Settings) -> list[JsonObject]:
