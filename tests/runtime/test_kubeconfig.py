@@ -72,6 +72,9 @@ def test_where_it_is_looked_for(tmp_path: Path) -> None:
     assert find_connection(environ).server == "https://home:6443"
     assert find_connection({**environ, "KUBECONFIG": str(listed)}).server == "https://listed:6443"
     assert find_connection({**environ, "KUBECONFIG": str(listed)}, named).server == "https://named:6443"
+    assert find_connection({**environ, "KUBECONFIG": f"{tmp_path}/none:{listed}"}).server == "https://listed:6443"
+    with pytest.raises(AccessError, match=r"/none: there is no such kubeconfig; name a kubeconfig that exists"):
+        find_connection({**environ, "KUBECONFIG": f"{tmp_path}/none"})
     home.unlink()
     with pytest.raises(AccessError, match=r"\.kube/config: there is no such kubeconfig; name a kubeconfig that exists"):
         find_connection(environ)

@@ -32,7 +32,7 @@ def find_connection(
         return load_connection([_existing(path)], environ, context, now)
     listed = [Path(part) for part in environ.get("KUBECONFIG", "").split(":") if part]
     if listed:
-        return load_connection(listed, environ, context, now)
+        return load_connection(_with_one_there(listed), environ, context, now)
     found = None if context else find_in_cluster(environ)
     if found is not None:
         return found
@@ -116,6 +116,11 @@ def _tell_cluster(cluster: Cluster, authority: Text | None) -> JsonObject:
         "disable-compression": cluster.disable_compression,
     }
     return {key: value for key, value in told.items() if value} | {"config": config}
+
+
+def _with_one_there(paths: list[Path]) -> list[Path]:
+    """As for kubectl: some of several may be missing."""
+    return paths if any(path.exists() for path in paths) else [_existing(paths[0])]
 
 
 def _existing(path: Path) -> Path:
