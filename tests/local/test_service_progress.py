@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from heliostat.local.service_progress import picture_service, plain_lines, table_lines
 
 Tree = dict[str, Any]
@@ -102,6 +104,13 @@ def test_a_pod_that_waits_is_told_and_one_that_leaves_does_not_count() -> None:
     picture = picture_service(tree, {}, {"stand-a": [waiting, leaving]})
     assert [line for line in table_lines(picture) if "old" in line] == []
     assert any(line.startswith("  … head: ") for line in table_lines(picture))
+
+
+@pytest.mark.parametrize(("observed", "mark"), [(1, "…"), (2, "✓")])
+def test_an_edit_that_was_not_looked_at_yet_is_not_done(observed: int, mark: str) -> None:
+    tree = service(slot("stand-a", applications(fruit="RUNNING")), {}, READY, endpoints=1)
+    tree["metadata"]["generation"], tree["status"]["observedGeneration"] = 2, observed
+    assert plain_lines(picture_service(tree, {}, {}))[0] == f"{mark} RayService stand: ready, 1 Pod answers requests"
 
 
 def test_a_pod_that_cannot_be_made_is_told_with_its_cluster() -> None:

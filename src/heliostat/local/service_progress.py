@@ -14,7 +14,7 @@ from heliostat.explain.rayservice.messages import find_message
 from heliostat.kube.conditions import get_condition
 from heliostat.kube.jsontree import JsonObject
 from heliostat.kube.pods import is_ready, is_terminating, view_pod, why_waiting
-from heliostat.local.progress import find_failure
+from heliostat.local.progress import find_failure, is_current
 from heliostat.plan.rayservice import status as statuses
 from heliostat.plan.rayservice.answers import RUNNING
 from heliostat.plan.rayservice.observed import ACTIVE, PENDING
@@ -66,7 +66,7 @@ def picture_service(
         for slot, shown in slots
         if shown.get("rayClusterName")
     ]
-    mark, state = _judge(status, sides)
+    mark, state = _judge(status, sides, is_current=is_current(service))
     return ServicePicture(name=service["metadata"]["name"], state=state, mark=mark, sides=tuple(sides))
 
 
@@ -107,8 +107,8 @@ def _last_line(text: str) -> str:
     return shorten(lines[-1], _WIDEST_WORDS, placeholder=" …") if lines else ""
 
 
-def _judge(status: JsonObject, sides: Sequence[Side]) -> tuple[str, str]:
-    """The mark, and what is said beside the name."""
+def _judge(status: JsonObject, sides: Sequence[Side], *, is_current: bool) -> tuple[str, str]:
+    """The mark, and what is said beside the name. A status of the spec before says nothing about the one of now."""
     number = status.get("numServeEndpoints") or 0
     answers = f"{number} Pod answers" if number == 1 else f"{number} Pods answer"
     if statuses.is_true(status, statuses.SUSPENDED):
@@ -119,7 +119,7 @@ def _judge(status: JsonObject, sides: Sequence[Side]) -> tuple[str, str]:
         return "…", f"moves to {sides[-1].cluster}; {answers}" if sides else "moves"
     if statuses.is_true(status, statuses.READY):
         are_running = all(state == RUNNING for side in sides for state in side.applications.values())
-        return ("✓" if are_running else "…"), f"ready, {answers} requests"
+        return ("✓" if are_running and is_current else "…"), f"ready, {answers} requests"
     reason = statuses.read_condition(status, statuses.READY)[1]
     if reason in ("", statuses.INITIALIZING):
         return "…", "starts"
