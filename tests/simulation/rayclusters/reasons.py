@@ -101,8 +101,10 @@ def _is_in_suspended_group(view: View, pod: JsonObject) -> bool:
 
 
 def _is_surplus(view: View, pod: JsonObject) -> bool:
+    """One that has ended may hold its place for a while before it is replaced; beside it no live one is too many."""
     name = label(pod, "group")
-    staying = [each for each in workers_in(view.pods, name) if is_live(each)]
+    counts = is_live if is_live(pod) else lambda each: not is_terminating(each)
+    staying = [each for each in workers_in(view.pods, name) if counts(each)]
     return not is_autoscaling(view.spec) and len(staying) > wanted_workers(view.spec, name)
 
 
