@@ -106,10 +106,13 @@ def test_a_pod_that_waits_is_told_and_one_that_leaves_does_not_count() -> None:
     assert any(line.startswith("  … head: ") for line in table_lines(picture))
 
 
-@pytest.mark.parametrize(("observed", "mark"), [(1, "…"), (2, "✓")])
-def test_an_edit_that_was_not_looked_at_yet_is_not_done(observed: int, mark: str) -> None:
+@pytest.mark.parametrize(
+    ("told", "mark"), [({"observedGeneration": 1}, "…"), ({"observedGeneration": 2}, "✓"), ({}, "✓")]
+)
+def test_an_edit_that_was_not_looked_at_yet_is_not_done(told: Tree, mark: str) -> None:
     tree = service(slot("stand-a", applications(fruit="RUNNING")), {}, READY, endpoints=1)
-    tree["metadata"]["generation"], tree["status"]["observedGeneration"] = 2, observed
+    tree["metadata"]["generation"] = 2
+    tree["status"] |= told
     assert plain_lines(picture_service(tree, {}, {}))[0] == f"{mark} RayService stand: ready, 1 Pod answers requests"
 
 

@@ -66,7 +66,8 @@ def picture_service(
         for slot, shown in slots
         if shown.get("rayClusterName")
     ]
-    mark, state = _judge(status, sides, is_current=is_current(service))
+    is_about_now = is_current(service) or "observedGeneration" not in status  # who does not tell is believed
+    mark, state = _judge(status, sides, is_current=is_about_now)
     return ServicePicture(name=service["metadata"]["name"], state=state, mark=mark, sides=tuple(sides))
 
 
