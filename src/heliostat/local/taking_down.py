@@ -15,6 +15,7 @@ from heliostat.kube.jsontree import JsonObject
 from heliostat.kube.resource_types import ResourceType
 from heliostat.local.file_pods import fetch_file_pods
 from heliostat.local.session import Session
+from heliostat.plan.raycluster.deletion import COLLECTING
 from heliostat.plan.raycluster.deletion import FINALIZER as REDIS_CLEANUP
 from heliostat.plan.rayjob.deletion import FINALIZER as JOB_STOP
 from heliostat.plan.rayservice.deletion import FINALIZER as CLUSTERS_FIRST
@@ -23,7 +24,6 @@ from heliostat.runtime.errors import ApiError
 RAY_CLUSTER = "RayCluster"
 _WITH_RAY = (RAY_CLUSTER, "RayJob", "RayService")
 _POLL_SECONDS = 0.2
-_OF_KUBERNETES = ("foregroundDeletion", "orphan")
 _WITH_CLUSTERS = ("RayJob", "RayService")
 _CLUSTERS = ResourceType("ray.io/v1", RAY_CLUSTER, "rayclusters")
 _HOLDS = {
@@ -107,7 +107,7 @@ def _tell_time(pod: JsonObject) -> str:
 
 def tell_hold(tree: JsonObject) -> str:
     """What holds an object that is being deleted; empty when that is only what belongs to it."""
-    held = [str(each) for each in tree["metadata"].get("finalizers") or () if each not in _OF_KUBERNETES]
+    held = [str(each) for each in tree["metadata"].get("finalizers") or () if each not in COLLECTING]
     told = [words for finalizer, words in _HOLDS.items() if finalizer in held]
     others = [each for each in held if each not in _HOLDS]
     told += [f"finalizers: {', '.join(others)}"] if others else []
