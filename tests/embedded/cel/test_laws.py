@@ -2,15 +2,17 @@
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from embedded.cel.evaluation import CLUSTER, HEAD, compile_for, type_of_schema
 from embedded.cel.objects import resource, rule, with_rules
 from heliostat.embedded.cel import CelError, check_rules, compile_rules
 from heliostat.embedded.cel.budgets import RULE_LIMIT
+from heliostat.embedded.cel.checker import Checked
 from heliostat.embedded.cel.estimate import estimate_cost
 from heliostat.embedded.cel.frames import COST
+from heliostat.embedded.cel.syntax import Call
 from heliostat.kube.jsontree import copy_tree
 
 WORDS = [
@@ -137,6 +139,13 @@ def test_only_cel_errors_come_out_of_an_expression(text: str) -> None:
     assert frame[COST] >= 0
 
 
+def compares_an_object(checked: Checked) -> bool:
+    """How many fields it has counts when it is compared, and not in the estimate: kube-apiserver has both so."""
+    calls = ((node, found[0].function) for node, found in checked.overloads.items() if isinstance(node, Call))
+    kinds = (checked.types[arg] for node, function in calls if function in ("_==_", "_!=_") for arg in node.args)
+    return any(kind.data is not None and kind.data.is_object for kind in kinds)
+
+
 @given(expressions())
 def test_no_evaluation_costs_more_than_the_estimate(text: str) -> None:
     try:
@@ -145,6 +154,7 @@ def test_no_evaluation_costs_more_than_the_estimate(text: str) -> None:
         expression.program.run(frame)
     except CelError:
         return
+    assume(not compares_an_object(expression.checked))
     most = estimate_cost(expression.checked, type_of_schema(CLUSTER)).most
     slack = 3 * text.count("[") + 3 * text.count(".")  # elements of what a rule makes itself are not in the estimate
     assert frame[COST] <= most + slack
